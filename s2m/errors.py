@@ -1,0 +1,30 @@
+"""Mistakes of a user, told in one line: what was wrong, what is allowed, what to do."""
+
+import difflib
+import sys
+from collections.abc import Callable, Iterable
+
+
+class UserError(Exception):
+    """A wrong value, a missing file, an absent library: printed without a traceback."""
+
+
+def unknown(what: str, value: object, allowed: Iterable[object]) -> UserError:
+    """Return the error for a name that is not among the allowed ones, with the nearest of them."""
+    names = [str(name) for name in allowed]
+    near = difflib.get_close_matches(str(value), names, n=1)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    return UserError(f"unknown {what} '{value}'{hint} Allowed: {', '.join(names)}")
+
+
+def run_command(command: Callable[[list[str]], int | None]) -> None:
+    """Run a command line tool: user errors become one line on stderr and exit code 2."""
+    try:
+        code = command(sys.argv[1:])
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        code = 2
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        code = 130
+    sys.exit(code or 0)

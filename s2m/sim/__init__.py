@@ -1,0 +1,59 @@
+"""Simulators behind one small protocol; the task knows no other."""
+
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from s2m.config import MujocoCfg
+from s2m.errors import unknown
+from s2m.task.state import Spawn, TransportState
+
+
+class Simulator(Protocol):
+    """n copies of the robot with up to five balls each, stepped together.
+
+    All tensors live on `device`. `read` returns fresh tensors in torch's default dtype.
+    """
+
+    num_envs: int
+    device: torch.device
+    dt: float
+    """Control period in seconds."""
+
+    def reset(self, env_ids: Tensor, spawn: Spawn) -> None:
+        """Put robots into the default pose, at rest, with balls as `spawn` says."""
+        ...
+
+    def step(self, joint_targets: Tensor, hub_speeds: Tensor) -> None:
+        """Advance one control step with leg targets (n, 12) in rad and hub speeds (n, 4) in rad/s.
+
+        The simulator adds the offsets that carry the weight.
+        """
+        ...
+
+    def read(self, env_ids: Tensor | None = None) -> TransportState:
+        """Return the state of all or of some environments."""
+        ...
+
+    def snapshot(self) -> dict[str, Tensor]:
+        """Return everything that decides the future, for `restore`."""
+        ...
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Go back to a snapshot, exactly."""
+        ...
+
+    def close(self) -> None:
+        """Free threads and devices."""
+        ...
+
+
+def make_simulator(cfg: Any, num_envs: int, contact_gap: float, dump: str | None) -> Simulator:
+    """Build the simulator that a config names; `dump` is the folder for offending states."""
+    if cfg.name == "mujoco":
+        from s2m.sim.mujoco import MujocoSimulator
+
+        assert isinstance(cfg, MujocoCfg)
+        return MujocoSimulator(cfg, num_envs, contact_gap, dump)
+    raise unknown("simulator", cfg.name, ["mujoco"])

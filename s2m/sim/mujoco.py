@@ -1,0 +1,236 @@
+"""MuJoCo on the CPU: batches of environments through `mujoco.rollout`.
+
+One model is compiled per number of balls. States are kept padded to five balls, so environments
+with different numbers can stand side by side; each control step makes one rollout call per number
+that occurs. The results do not depend on the number of threads.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import torch
+from mujoco import rollout
+from torch import Tensor
+
+from s2m.config import MujocoCfg
+from s2m.sim.mjcf import mjcf
+from s2m.sim.robot import BALL_RADIUS, LEGS, MAX_BALLS, ROBOT
+from s2m.task.geometry import packing, support_margin
+from s2m.task.rotation import conjugate_multiply, matrix, rotate, upper
+from s2m.task.state import Spawn, TransportState
+
+ROBOT_NQ, ROBOT_NV = 7 + 16, 6 + 16
+NQ, NV = ROBOT_NQ + 7 * MAX_BALLS, ROBOT_NV + 6 * MAX_BALLS
+LEG_QPOS = [7 + 4 * leg + joint for leg in range(len(LEGS)) for joint in range(3)]
+LEG_QVEL = [index - 1 for index in LEG_QPOS]
+SETTLE_SECONDS = 1.0
+
+
+@dataclass
+class Level:
+    """What one number of balls needs: its model, work space and the robot's state at rest."""
+
+    model: mujoco.MjModel
+    datas: list[mujoco.MjData]
+    offsets: np.ndarray
+    """(12,) joint-target offsets that carry robot and balls."""
+    qpos: np.ndarray
+    """(23,) robot at rest under its balls."""
+    ball_height: float
+    """Height of a resting ball's centre over the plate (a little less than its radius)."""
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Length of qpos and qvel."""
+        return self.model.nq, self.model.nv
+
+
+class MujocoSimulator:
+    """The `Simulator` of machines without a GPU."""
+
+    def __init__(
+        self, cfg: MujocoCfg, num_envs: int, contact_gap: float, dump: str | Path | None = None
+    ) -> None:
+        """Prepare `num_envs` environments; they are unusable until their first reset."""
+        self.cfg, self.num_envs, self.contact_gap = cfg, num_envs, contact_gap
+        self.device = torch.device("cpu")
+        self.dt = cfg.timestep * cfg.decimation
+        self.dump = Path(dump) if dump else None
+        self.unstable_count = 0
+        """Broken-down environment steps since the start."""
+        self.pool = rollout.Rollout(nthread=cfg.threads if cfg.threads > 1 else 0)
+        self.levels: dict[int, Level] = {}
+        self.balls = np.zeros(num_envs, dtype=np.int64)
+        self.qpos = np.zeros((num_envs, NQ))
+        self.qvel = np.zeros((num_envs, NV))
+        self.warmstart = np.zeros((num_envs, NV))
+        """Last accelerations, from which the solver starts."""
+        self.unstable = np.zeros(num_envs, dtype=bool)
+
+    def level(self, k: int) -> Level:
+        """Return the compiled model for k balls."""
+        if k not in self.levels:
+            self.levels[k] = self._compile(k)
+        return self.levels[k]
+
+    def _compile(self, k: int) -> Level:
+        model = mujoco.MjModel.from_xml_string(mjcf(ROBOT, k, self.cfg))
+        data = mujoco.MjData(model)
+        offsets = ROBOT.gravity_offsets(k * self.cfg.ball.mass)
+        data.qpos[LEG_QPOS] = ROBOT.default_pose
+        data.ctrl[: len(LEG_QPOS)] = ROBOT.default_pose + offsets
+        for i, (x, y) in enumerate(packing(k) if k else []):
+            place = [x, y, ROBOT.stance_height + ROBOT.plate_height + BALL_RADIUS]
+            data.qpos[ROBOT_NQ + 7 * i : ROBOT_NQ + 7 * i + 3] = place
+        for _ in range(round(SETTLE_SECONDS / self.cfg.timestep)):
+            mujoco.mj_step(model, data)
+        qpos = data.qpos[:ROBOT_NQ].copy()
+        rest = BALL_RADIUS
+        if k:
+            rest = float(data.qpos[ROBOT_NQ + 2] - qpos[2] - ROBOT.plate_height)
+        datas = [mujoco.MjData(model) for _ in range(max(1, self.cfg.threads))]
+        return Level(model, datas, offsets, qpos, rest)
+
+    def reset(self, env_ids: Tensor, spawn: Spawn) -> None:
+        """Put robots at rest into the default pose and balls onto the plate."""
+        ids = env_ids.numpy()
+        count = spawn.count.numpy()
+        self.balls[ids] = count
+        self.qpos[ids] = 0.0
+        self.qvel[ids] = 0.0
+        self.warmstart[ids] = 0.0
+        self.unstable[ids] = False
+        for k in np.unique(count):
+            rows = np.flatnonzero(count == k)
+            self._place(ids[rows], rows, int(k), spawn)
+
+    def _place(self, ids: np.ndarray, rows: np.ndarray, k: int, spawn: Spawn) -> None:
+        level, m = self.level(k), len(ids)
+        self.qpos[ids, :ROBOT_NQ] = level.qpos
+        balls = np.zeros((m, k, 7))
+        balls[..., :2] = level.qpos[:2] + spawn.position[rows, :k].numpy()
+        balls[..., 2] = level.qpos[2] + ROBOT.plate_height + level.ball_height
+        rotation = spawn.rotation[rows, :k].double()
+        balls[..., 3:] = rotation.numpy()
+        velocity = spawn.velocity[rows, :k].double()
+        # A ball that rolls with v turns with (e_z x v) / r; free joints take it in the ball's frame.
+        spin = torch.zeros(m, k, 3, dtype=torch.float64)
+        spin[..., 0] = -velocity[..., 1] / BALL_RADIUS
+        spin[..., 1] = velocity[..., 0] / BALL_RADIUS
+        inverse = rotation * torch.tensor([1.0, -1.0, -1.0, -1.0], dtype=torch.float64)
+        motion = np.zeros((m, k, 6))
+        motion[..., :2] = velocity.numpy()
+        motion[..., 3:] = rotate(inverse, spin).numpy()
+        self.qpos[ids, ROBOT_NQ : ROBOT_NQ + 7 * k] = balls.reshape(m, -1)
+        self.qvel[ids, ROBOT_NV : ROBOT_NV + 6 * k] = motion.reshape(m, -1)
+
+    def step(self, joint_targets: Tensor, hub_speeds: Tensor) -> None:
+        """Advance all environments by one control step."""
+        targets, speeds = joint_targets.numpy(), hub_speeds.numpy()
+        self.unstable[:] = False
+        for k in np.unique(self.balls):
+            ids = np.flatnonzero(self.balls == k)
+            everywhere = len(ids) == self.num_envs
+            rows = slice(None) if everywhere else ids
+            self._advance(int(k), rows, targets[rows], speeds[rows])
+
+    def _advance(
+        self, k: int, rows: slice | np.ndarray, targets: np.ndarray, speeds: np.ndarray
+    ) -> None:
+        level = self.level(k)
+        (nq, nv), m, steps = level.sizes, len(targets), self.cfg.decimation
+        start = np.zeros((m, 1 + nq + nv))
+        start[:, 1 : 1 + nq] = self.qpos[rows, :nq]
+        start[:, 1 + nq :] = self.qvel[rows, :nv]
+        control = np.empty((m, steps, targets.shape[1] + speeds.shape[1]))
+        control[:, :, : targets.shape[1]] = (targets + level.offsets)[:, None]
+        control[:, :, targets.shape[1] :] = speeds[:, None]
+        states, _ = self.pool.rollout(
+            level.model, level.datas, start, control, nstep=steps,
+            initial_warmstart=np.ascontiguousarray(self.warmstart[rows, :nv]),
+        )  # fmt: skip
+        end = states[:, -1]
+        before = states[:, -2] if steps > 1 else start
+        sound = self._sound(end)
+        if not sound.all():
+            self._keep(k, start[~sound], control[~sound])
+            end = np.where(sound[:, None], end, start)
+            before = np.where(sound[:, None], before, start)
+            self.unstable[rows] = ~sound
+        self.qpos[rows, :nq] = end[:, 1 : 1 + nq]
+        self.qvel[rows, :nv] = end[:, 1 + nq :]
+        # rollout does not return accelerations; the last velocity difference serves as well.
+        self.warmstart[rows, :nv] = (end[:, 1 + nq :] - before[:, 1 + nq :]) / self.cfg.timestep
+
+    def _sound(self, states: np.ndarray) -> np.ndarray:
+        """Which states are finite and slow enough; NaN fails the comparison too."""
+        return np.abs(states[:, 1:]).max(1) < self.cfg.max_speed
+
+    def _keep(self, k: int, states: np.ndarray, control: np.ndarray) -> None:
+        """Write the states and controls that broke the simulation, for a later look."""
+        if self.dump and self.unstable_count < self.cfg.keep_unstable:
+            self.dump.mkdir(parents=True, exist_ok=True)
+            number = len(list(self.dump.glob("unstable-*.npz")))
+            path = self.dump / f"unstable-{number:04d}.npz"
+            np.savez_compressed(path, balls=k, states=states, control=control)
+        self.unstable_count += len(states)
+
+    def read(self, env_ids: Tensor | None = None) -> TransportState:
+        """Return the state in the base frame; computed in float64, handed out in torch's default."""
+        rows = slice(None) if env_ids is None else env_ids.numpy()
+        qpos, qvel = torch.from_numpy(self.qpos[rows]), torch.from_numpy(self.qvel[rows])
+        n, dtype = len(qpos), torch.get_default_dtype()
+        base, ball = qpos[:, 3:7], qpos[:, ROBOT_NQ:].unflatten(1, (MAX_BALLS, 7))
+        motion = qvel[:, ROBOT_NV:].unflatten(1, (MAX_BALLS, 6))
+        active = torch.arange(MAX_BALLS) < torch.from_numpy(self.balls[rows]).unsqueeze(1)
+        to_world = matrix(base)
+        world = torch.cat(
+            [
+                qvel[:, None, :3],
+                ball[..., :3] - qpos[:, None, :3],
+                motion[..., :3] - qvel[:, None, :3],
+            ],
+            1,
+        )
+        local = torch.bmm(world, to_world)
+        position = local[:, 1 : 1 + MAX_BALLS]
+        rotation = upper(conjugate_multiply(base.unsqueeze(1), ball[..., 3:]))
+        spin = rotate(rotation, motion[..., 3:]) - qvel[:, None, 3:6]
+        on = active.unsqueeze(-1)
+        resting = (position[..., 2] - ROBOT.plate_height - BALL_RADIUS).abs() < self.contact_gap
+        return TransportState(
+            base_height=qpos[:, 2].to(dtype, copy=True),
+            gravity=(-to_world[:, 2]).to(dtype),
+            linear_velocity=local[:, 0].to(dtype),
+            angular_velocity=qvel[:, 3:6].to(dtype, copy=True),
+            joint_position=qpos[:, LEG_QPOS].to(dtype),
+            joint_velocity=qvel[:, LEG_QVEL].to(dtype),
+            ball_position=(position * on).to(dtype),
+            ball_velocity=(local[:, 1 + MAX_BALLS :] * on).to(dtype),
+            ball_rotation=(rotation * on).to(dtype),
+            ball_angular_velocity=(spin * on).to(dtype),
+            ball_contact=resting & (support_margin(position) > 0) & active,
+            ball_active=active,
+            unstable=torch.from_numpy(self.unstable[rows].copy()).reshape(n),
+        )
+
+    def snapshot(self) -> dict[str, Tensor]:
+        """Return copies of all states."""
+        return {name: torch.from_numpy(value.copy()) for name, value in self._arrays.items()}
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Go back to a snapshot."""
+        for name, value in self._arrays.items():
+            value[:] = state[name].numpy()
+
+    @cached_property
+    def _arrays(self) -> dict[str, np.ndarray]:
+        names = ("balls", "qpos", "qvel", "warmstart", "unstable")
+        return {name: getattr(self, name) for name in names}
+
+    def close(self) -> None:
+        """End the threads of the pool."""
+        self.pool.close()

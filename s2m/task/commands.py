@@ -1,0 +1,108 @@
+"""Velocity commands, the smooth reference behind them, and four-wheel-steering kinematics."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from s2m.config import CommandCfg
+from s2m.sim.robot import Robot
+
+
+class Commands:
+    """Commands (v_x, v_y, yaw rate) of n environments and the reference the wheels follow.
+
+    The reference passes three first-order lags: a step of the command gives no jump of the
+    acceleration, which would throw balls off before any controller could tilt the plate.
+    """
+
+    def __init__(self, cfg: CommandCfg, n: int, dt: float, generator: torch.Generator) -> None:
+        """Start with zero commands; `reset` draws them."""
+        self.cfg, self.dt, self.generator = cfg, dt, generator
+        device = generator.device
+        self.limits = torch.tensor([cfg.linear_x, cfg.linear_y, cfg.yaw], device=device)
+        self.target = torch.zeros(n, 3, device=device)
+        """(n, 3) the command, as the policy observes it."""
+        self.lags = torch.zeros(3, n, 3, device=device)
+        self.acceleration = torch.zeros(n, 3, device=device)
+        """(n, 3) time derivative of the reference."""
+
+    @property
+    def reference(self) -> Tensor:
+        """(n, 3) the smoothed command."""
+        return self.lags[2]
+
+    def reset(self, env_ids: Tensor) -> None:
+        """Begin at rest with a new command."""
+        self.lags[:, env_ids] = 0.0
+        self.acceleration[env_ids] = 0.0
+        self.resample(env_ids)
+
+    def resample(self, env_ids: Tensor) -> None:
+        """Draw new commands: uniform in the box, or zero with probability `standing`."""
+        draw = torch.rand(
+            len(env_ids), 4, generator=self.generator, device=self.target.device
+        )
+        moving = (draw[:, 3:] >= self.cfg.standing).to(draw.dtype)
+        self.target[env_ids] = (draw[:, :3] * 2 - 1) * self.limits * moving
+
+    def advance(self) -> None:
+        """Move the reference by one control step."""
+        rate = self.cfg.bandwidth * self.dt
+        self.lags[0] += rate * (self.target - self.lags[0])
+        self.lags[1] += rate * (self.lags[0] - self.lags[1])
+        self.acceleration[:] = self.cfg.bandwidth * (self.lags[1] - self.lags[2])
+        self.lags[2] += self.dt * self.acceleration
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return what a resumed run needs."""
+        return {
+            "target": self.target.clone(),
+            "lags": self.lags.clone(),
+            "acceleration": self.acceleration.clone(),
+        }
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Go on from a saved state."""
+        for name, value in state.items():
+            getattr(self, name).copy_(value)
+
+
+class WheelKinematics:
+    """Steering angles and hub speeds that carry the base at a reference velocity."""
+
+    HOLD_SPEED = 0.01
+    """Below this contact speed (m/s) a wheel keeps its angle, which is undefined at rest."""
+    REACH = 1.5 * math.pi
+    """Steering angles stay within +-REACH; beyond it the wheel turns back by half a turn."""
+
+    def __init__(self, cfg: CommandCfg, robot: Robot, n: int, dt: float, device: str) -> None:
+        """Start with all wheels straight."""
+        self.max_turn = cfg.steer_rate * dt
+        self.wheels = torch.tensor(robot.wheel_positions, device=device)
+        self.radius = robot.wheel_radius
+        self.steer = torch.zeros(n, len(self.wheels), device=device)
+        """(n, 4) present steering reference, rad."""
+
+    def advance(self, reference: Tensor) -> tuple[Tensor, Tensor]:
+        """Return steering angles and hub speeds (n, 4), rad and rad/s, for a reference (n, 3).
+
+        Of the two wheel directions that fit a velocity the nearer one is taken. The hub turns at
+        the projection of the contact velocity on the present heading, so that a wheel which is
+        still turning does not push sideways.
+        """
+        x = reference[:, :1] - reference[:, 2:] * self.wheels[:, 1]
+        y = reference[:, 1:2] + reference[:, 2:] * self.wheels[:, 0]
+        heading = torch.atan2(y, x)
+        half = math.pi / 2
+        goal = self.steer + (heading - self.steer + half) % math.pi - half
+        goal = torch.where(goal > self.REACH, goal - math.pi, goal)
+        goal = torch.where(goal < -self.REACH, goal + math.pi, goal)
+        goal = torch.where(torch.hypot(x, y) > self.HOLD_SPEED, goal, self.steer)
+        self.steer = self.steer + (goal - self.steer).clamp(-self.max_turn, self.max_turn)
+        hub = (x * self.steer.cos() + y * self.steer.sin()) / self.radius
+        return self.steer, hub
+
+    def reset(self, env_ids: Tensor) -> None:
+        """Put the wheels straight."""
+        self.steer[env_ids] = 0.0

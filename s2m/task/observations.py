@@ -1,0 +1,95 @@
+"""Observation frames and their histories (paper, appendix C.2).
+
+proprio (n, 258): six frames of 43 numbers, oldest first; command (n, 3); balls (n, 4, 5, 14) noisy
+and, for the critic, balls_clean without noise. A ball that does not touch the plate is all zero.
+"""
+
+import torch
+from torch import Tensor
+
+from s2m.config import NoiseCfg
+from s2m.sim.robot import MAX_BALLS
+from s2m.task.rotation import perturb
+from s2m.task.state import TransportState
+
+PROPRIO_FRAMES, PROPRIO_SIZE = 6, 43
+BALL_FRAMES, BALL_SIZE = 4, 14
+VELOCITY_SCALE, ANGULAR_SCALE = 0.5, 0.25
+
+
+def proprio_frame(state: TransportState, default_pose: Tensor, action: Tensor) -> Tensor:
+    """Angular velocity 3, gravity 3, joints 12 + 12, previous action 12, height 1: (n, 43)."""
+    return torch.cat(
+        [
+            state.angular_velocity,
+            state.gravity,
+            state.joint_position - default_pose,
+            state.joint_velocity,
+            action,
+            state.base_height.unsqueeze(-1),
+        ],
+        -1,
+    )
+
+
+def visible(state: TransportState) -> Tensor:
+    """Which slots are observed: active and in contact, (n, N) bool."""
+    return state.ball_active & state.ball_contact
+
+
+def ball_frame(state: TransportState) -> Tensor:
+    """Position 3, velocity 3 x 0.5, quaternion 4, angular velocity 3 x 0.25, activity 1."""
+    seen = visible(state).unsqueeze(-1).to(state.ball_position.dtype)
+    frame = torch.cat(
+        [
+            state.ball_position,
+            state.ball_velocity * VELOCITY_SCALE,
+            state.ball_rotation,
+            state.ball_angular_velocity * ANGULAR_SCALE,
+            seen,
+        ],
+        -1,
+    )
+    return frame * seen
+
+
+def add_noise(clean: Tensor, cfg: NoiseCfg, generator: torch.Generator) -> Tensor:
+    """Add uniform sensor noise to the observed balls of a frame (n, N, 14).
+
+    Noise belongs to the ball, not to its slot: it is drawn before slots are permuted.
+    """
+    draw = torch.rand(
+        *clean.shape[:-1], 12, generator=generator, device=clean.device, dtype=clean.dtype
+    )
+    draw = draw * 2 - 1
+    noisy = torch.cat(
+        [
+            clean[..., 0:3] + cfg.position * draw[..., 0:3],
+            clean[..., 3:6] + cfg.velocity * VELOCITY_SCALE * draw[..., 3:6],
+            perturb(clean[..., 6:10], cfg.orientation * draw[..., 6:9]),
+            clean[..., 10:13] + cfg.angular * ANGULAR_SCALE * draw[..., 9:12],
+            clean[..., 13:],
+        ],
+        -1,
+    )
+    return noisy * clean[..., 13:]
+
+
+def draw_permutations(n: int, generator: torch.Generator) -> Tensor:
+    """Draw n uniform slot permutations, (n, N): slot j of a frame shows ball perm[:, j]."""
+    return torch.rand(n, MAX_BALLS, generator=generator, device=generator.device).argsort(-1)
+
+
+def permute_slots(frame: Tensor, permutation: Tensor) -> Tensor:
+    """Reorder the slots of a frame (n, N, d)."""
+    return frame.gather(1, permutation.unsqueeze(-1).expand_as(frame))
+
+
+def push(history: Tensor, frame: Tensor) -> Tensor:
+    """Return a fresh history (n, T, ...) with the oldest frame dropped and the new one last."""
+    return torch.cat([history[:, 1:], frame.unsqueeze(1)], 1)
+
+
+def refill(history: Tensor, env_ids: Tensor, frame: Tensor) -> None:
+    """Fill the whole history of some environments with their first frame, in place."""
+    history[env_ids] = frame.unsqueeze(1).expand(-1, history.shape[1], *frame.shape[1:])

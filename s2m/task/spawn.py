@@ -1,0 +1,61 @@
+"""Where balls start: near the best packing of their number."""
+
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from s2m.config import SpawnCfg
+from s2m.sim.robot import BALL_RADIUS, MAX_BALLS
+from s2m.task.geometry import FAR, packing, pair_distances
+from s2m.task.state import Spawn
+
+BANK_SIZE = 4096
+
+
+@cache
+def placement_bank(k: int, jitter: float, spread: float, gap: float) -> Tensor:
+    """Return BANK_SIZE placements (m) of k balls without overlap, (BANK_SIZE, k, 2), float64.
+
+    Drawn by rejection from a fixed seed: the bank is part of the task, the same in every run.
+    """
+    generator = torch.Generator().manual_seed(k)
+    base = torch.tensor(packing(k), dtype=torch.float64) * spread
+    found: list[Tensor] = []
+    while sum(map(len, found)) < BANK_SIZE:
+        mirror = torch.randint(0, 2, (BANK_SIZE, 1, 2), generator=generator) * 2.0 - 1.0
+        shift = torch.rand(BANK_SIZE, k, 2, generator=generator, dtype=torch.float64) * 2 - 1
+        candidates = base * mirror + shift * jitter
+        padded = torch.zeros(BANK_SIZE, MAX_BALLS, 2, dtype=torch.float64)
+        padded[:, :k] = candidates
+        active = (torch.arange(MAX_BALLS) < k).expand(BANK_SIZE, -1)
+        distance, joined = pair_distances(padded, active)
+        apart = distance.masked_fill(~joined, FAR).amin(-1) >= 2 * BALL_RADIUS + gap
+        found.append(candidates[apart])
+    return torch.cat(found)[:BANK_SIZE]
+
+
+def spawn(cfg: SpawnCfg, count: Tensor, generator: torch.Generator) -> Spawn:
+    """Draw the beginnings of m environments with `count` (m,) balls each.
+
+    Which ball stands where is random, so that a ball's index says nothing about its place. Every
+    environment draws the same amount of random numbers whatever its count.
+    """
+    m, device = len(count), count.device
+
+    def uniform(*shape: int) -> Tensor:
+        return torch.rand(m, *shape, generator=generator, device=device)
+
+    choice = (uniform() * BANK_SIZE).long().clamp(max=BANK_SIZE - 1)
+    order = uniform(MAX_BALLS)
+    velocity = (uniform(MAX_BALLS, 2) * 2 - 1) * cfg.speed
+    rotation = torch.randn(m, MAX_BALLS, 4, generator=generator, device=device)
+    rotation = rotation / rotation.norm(dim=-1, keepdim=True)
+    position = torch.zeros(m, MAX_BALLS, 2, device=device)
+    for k in count.unique().tolist():
+        rows = (count == k).nonzero().squeeze(-1)
+        bank = placement_bank(k, cfg.jitter[k - 1], cfg.spread, cfg.gap).to(position)
+        places = bank[choice[rows]]
+        shuffled = order[rows, :k].argsort(-1)
+        position[rows, :k] = places.gather(1, shuffled.unsqueeze(-1).expand(-1, -1, 2))
+    return Spawn(count, position, velocity, rotation)

@@ -1,0 +1,21 @@
+"""When an episode ends other than by its time-out (paper, appendix C.3)."""
+
+import math
+
+from torch import Tensor
+
+from s2m.config import TaskCfg
+from s2m.task.geometry import roll
+from s2m.task.state import TransportState
+
+
+def ball_dropped(state: TransportState) -> Tensor:
+    """Any active ball's centre is lower than the base origin, (n,) bool."""
+    height = -(state.gravity.unsqueeze(1) * state.ball_position).sum(-1)
+    return ((height < 0) & state.ball_active).any(-1)
+
+
+def robot_fell(state: TransportState, cfg: TaskCfg) -> Tensor:
+    """The base is too low or rolled too far, (n,) bool."""
+    rolled = roll(state.gravity).abs() > math.radians(cfg.max_roll)
+    return rolled | (state.base_height < cfg.min_height)
