@@ -20,7 +20,7 @@ class CommandCfg:
     yaw: float = setting(0.3, "largest yaw rate, rad/s", low=0, high=1.5)
     standing: float = setting(0.1, "part of the commands that are zero", low=0, high=1)
     resample_steps: int = setting(250, "control steps between two commands", low=1)
-    bandwidth: float = setting(2.0, "corner of the three lags of the reference, rad/s", above=0)
+    bandwidth: float = setting(2.5, "corner of the three lags of the reference, rad/s", above=0)
     steer_rate: float = setting(8, "largest steering speed of the reference, rad/s", above=0)
 
 
@@ -84,7 +84,7 @@ class TactileCfg:
     """The 16 x 16 Boolean union contact map (paper, equation tac); its constants are unpublished.
 
     With the paper's formula a footprint is r + delta to each side: any delta >= 0 lets five balls
-    fill the whole plate and the map would say nothing, so delta is negative here.
+    cover five sixths of the cells and hide each other, so delta is negative here.
     """
 
     delta_x: float = setting(-0.035, "widening of the footprint along x, m", low=-0.05)
@@ -186,4 +186,33 @@ class EnvCfg:
     seed: int = setting(0, "seed of every random stream", low=0, high=2**63 - 1)
     task: TaskCfg = field(default_factory=TaskCfg)
     curriculum: CurriculumCfg = field(default_factory=CurriculumCfg)
+    sim: Any = field(default_factory=MujocoCfg)
+
+
+@dataclass
+class ReplayCfg:
+    """What `python -m s2m.replay` shows."""
+
+    agent: str = setting("lqr", "who acts: zero, random or lqr")
+    k: str = setting("5", "number of balls, 1 to 5, or all (pictures only)")
+    out: str = setting("demo.mp4", "file to write: .mp4 or .gif video, .png picture")
+    seconds: float = setting(10.0, "length of the episode, s", above=0, high=60)
+    columns: int = setting(5, "moments side by side in a picture", low=1, high=20)
+    width: int = setting(640, "width of a frame, pixels", low=64, high=1280)
+    height: int = setting(480, "height of a frame, pixels", low=64, high=960)
+    seed: int = setting(0, "seed of the episode", low=0, high=2**63 - 1)
+    task: TaskCfg = field(default_factory=TaskCfg)
+    sim: Any = field(default_factory=MujocoCfg)
+
+
+@dataclass
+class EvaluateAgentCfg:
+    """What `python -m s2m.evaluate agent=...` runs."""
+
+    agent: str = setting("lqr", "who acts: zero, random or lqr")
+    levels: list[int] = setting([1, 2, 3, 4, 5], "numbers of balls", low=1, high=5)
+    episodes: int = setting(100, "episodes per number of balls", low=1)
+    seed: int = setting(1000, "seed of the episodes", low=0, high=2**63 - 1)
+    out: str = setting("", "file for one row per episode: .csv (empty: none)")
+    task: TaskCfg = field(default_factory=TaskCfg)
     sim: Any = field(default_factory=MujocoCfg)

@@ -10,6 +10,7 @@ from tensordict import TensorDict
 from torch import Tensor
 
 from s2m.config import EnvCfg
+from s2m.errors import UserError
 from s2m.settings import validate
 from s2m.sim import Simulator, make_simulator
 from s2m.sim.robot import LEG_JOINTS, LEGS, MAX_BALLS, ROBOT
@@ -25,6 +26,10 @@ from s2m.task.terminations import ball_dropped, robot_fell
 
 NUM_ACTIONS = len(LEGS) * len(LEG_JOINTS)
 STEER = [i for i in range(NUM_ACTIONS) if LEG_JOINTS[i % len(LEG_JOINTS)] == "steer"]
+
+
+def _possible(balls: Tensor, n: int) -> bool:
+    return balls.shape == (n,) and bool(((balls >= 1) & (balls <= MAX_BALLS)).all())
 
 
 @dataclass
@@ -63,6 +68,11 @@ class TransportEnv(VecEnv):
         `dump` is the folder for states that broke the simulation.
         """
         validate(cfg)
+        if balls is not None and not _possible(balls, cfg.num_envs):
+            raise UserError(
+                f"balls = {balls.tolist()}: needs {cfg.num_envs} numbers (one per environment), "
+                f"allowed 1 to {MAX_BALLS}"
+            )
         self.cfg = cfg  # pyright: ignore[reportIncompatibleVariableOverride]
         task = cfg.task
         n = self.num_envs = cfg.num_envs

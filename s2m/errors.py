@@ -13,8 +13,8 @@ def unknown(what: str, value: object, allowed: Iterable[object]) -> UserError:
     """Return the error for a name that is not among the allowed ones, with the nearest of them."""
     names = [str(name) for name in allowed]
     near = difflib.get_close_matches(str(value), names, n=1)
-    hint = f"; did you mean '{near[0]}'?" if near else ""
-    return UserError(f"unknown {what} '{value}'{hint} Allowed: {', '.join(names)}")
+    hint = f" Did you mean '{near[0]}'?" if near else ""
+    return UserError(f"unknown {what} '{value}'.{hint} Allowed: {', '.join(names)}")
 
 
 def run_command(command: Callable[[list[str]], int | None]) -> None:

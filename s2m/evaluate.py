@@ -1,14 +1,24 @@
-"""Episodes from step 0 to their end, one row each: the only path to a success rate."""
+"""Episodes from step 0 to their end, one row each: the only path to a success rate.
 
+python -m s2m.evaluate agent=lqr evaluates a reference agent.
+"""
+
+import csv
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
 
-from s2m.agents import Agent
-from s2m.config import EnvCfg
+from s2m.agents import AGENTS, Agent, make_agent
+from s2m.compose import describe, load
+from s2m.config import EnvCfg, EvaluateAgentCfg
 from s2m.env import TransportEnv
+from s2m.errors import UserError, run_command, unknown
 
 Row = dict[str, Any]
 
@@ -68,3 +78,71 @@ def _run(env: TransportEnv, agent: Agent, progress: Callable[[int, int], None]) 
     return [
         {"episode": i, **{name: column[i] for name, column in values.items()}} for i in range(n)
     ]
+
+
+def summary(rows: list[Row]) -> Table:
+    """Tabulate success rates with Wilson intervals and the promotion measures, per k."""
+    from statsmodels.stats.proportion import proportion_confint
+
+    def rate(group: list[Row], name: str) -> str:
+        hits = sum(row[name] for row in group)
+        low, high = proportion_confint(hits, len(group), method="wilson")
+        return f"{100 * hits / len(group):.0f} [{100 * low:.0f}, {100 * high:.0f}]"
+
+    table = Table("k", "episodes", "no-drop %", "strict %", "length", "margin", "dangerous",
+                  "edge", "v error", "yaw error")  # fmt: skip
+    for k in sorted({row["k"] for row in rows}):
+        group = [row for row in rows if row["k"] == k]
+        steps = sum(row["steps"] for row in group)
+        per_step = [
+            sum(row[name] for row in group) / steps for name in ("near_edge_steps", "outside_steps")
+        ]
+        weighted = [
+            sum(row[name] * row["steps"] for row in group) / steps
+            for name in ("minimum_margin", "linear_error", "yaw_error")
+        ]
+        values = [steps / len(group), weighted[0], *per_step, *weighted[1:]]
+        numbers = [f"{value:.3f}" if value < 10 else f"{value:.0f}" for value in values]
+        table.add_row(
+            str(k), str(len(group)), rate(group, "no_drop"), rate(group, "strict"), *numbers
+        )
+    return table
+
+
+def main(words: list[str]) -> None:
+    """Evaluate a reference agent and print its table."""
+    if "--help" in words or "-h" in words:
+        print("python -m s2m.evaluate [setting=value ...]\n")
+        print("\n".join(describe(EvaluateAgentCfg)))
+        return
+    cfg = load(EvaluateAgentCfg, "evaluate_agent", words)
+    if cfg.agent not in AGENTS:
+        raise unknown("agent", cfg.agent, AGENTS)
+    out = Path(cfg.out) if cfg.out else None
+    if out and out.suffix != ".csv":
+        raise UserError(f"out = {cfg.out}: allowed is a .csv file")
+    torch.set_num_threads(1)
+    env_cfg = EnvCfg(seed=cfg.seed, task=cfg.task, sim=cfg.sim)
+    with Progress(transient=True) as progress:
+        bar = progress.add_task(cfg.agent, total=cfg.task.episode_steps)
+        rows = run_episodes(
+            env_cfg,
+            lambda env: make_agent(cfg.agent, env),
+            cfg.levels,
+            cfg.episodes,
+            lambda step, alive: progress.update(bar, completed=step),
+        )
+    console = Console()
+    if not console.is_terminal:
+        console.width = 120
+    console.print(f"agent {cfg.agent}, seed {cfg.seed}", summary(rows))
+    if out:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with out.open("w", newline="") as file:
+            writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -39,7 +39,7 @@ def mjcf(robot: Robot, k: int, cfg: MujocoCfg, *, pictures: bool = False) -> str
     if pictures:
         floor.set("material", "floor")
         ET.SubElement(
-            world, "light", pos="1.5 -1.5 4", dir="-0.35 0.35 -1", diffuse=".7 .7 .7", mode="track"
+            world, "light", pos="1.5 -1.5 4", dir="-0.35 0.35 -1", diffuse=".55 .55 .55", mode="track"
         )
     bodies = {}
     for link in robot.links:
@@ -56,8 +56,8 @@ def mjcf(robot: Robot, k: int, cfg: MujocoCfg, *, pictures: bool = False) -> str
 def _scenery(root: ET.Element) -> None:
     visual = ET.SubElement(root, "visual")
     ET.SubElement(visual, "global", offwidth="1280", offheight="960")
-    ET.SubElement(visual, "headlight", ambient=".42 .42 .42", diffuse=".45 .45 .45")
-    ET.SubElement(visual, "quality", shadowsize="4096")
+    ET.SubElement(visual, "headlight", ambient=".38 .38 .38", diffuse=".35 .35 .35")
+    ET.SubElement(visual, "quality", shadowsize="2048")
     asset = ET.SubElement(root, "asset")
     ET.SubElement(
         asset, "texture", type="skybox", builtin="gradient", rgb1=".93 .95 .98",
@@ -68,7 +68,7 @@ def _scenery(root: ET.Element) -> None:
         rgb2=".70 .73 .76", width="300", height="300",
     )  # fmt: skip
     ET.SubElement(asset, "material", name="floor", texture="floor", texrepeat="2 2",
-                  texuniform="true", reflectance=".05")  # fmt: skip
+                  texuniform="true")  # fmt: skip
 
 
 def _body(parent: ET.Element, link: Link, stance: float) -> ET.Element:

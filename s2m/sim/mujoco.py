@@ -19,14 +19,18 @@ from s2m.config import MujocoCfg
 from s2m.sim.mjcf import mjcf
 from s2m.sim.robot import BALL_RADIUS, LEGS, MAX_BALLS, ROBOT
 from s2m.task.geometry import packing, support_margin
-from s2m.task.rotation import conjugate_multiply, matrix, rotate, upper
+from s2m.task.rotation import conjugate, matrix, multiply, rotate, upper
 from s2m.task.state import Spawn, TransportState
 
 ROBOT_NQ, ROBOT_NV = 7 + 16, 6 + 16
 NQ, NV = ROBOT_NQ + 7 * MAX_BALLS, ROBOT_NV + 6 * MAX_BALLS
 LEG_QPOS = [7 + 4 * leg + joint for leg in range(len(LEGS)) for joint in range(3)]
-LEG_QVEL = [index - 1 for index in LEG_QPOS]
 SETTLE_SECONDS = 1.0
+
+
+def _leg_joints(joints: Tensor) -> Tensor:
+    """Drop the hub of each leg, (n, 16) -> (n, 12)."""
+    return joints.unflatten(1, (len(LEGS), 4))[..., :3].flatten(1)
 
 
 @dataclass
@@ -120,10 +124,9 @@ class MujocoSimulator:
         spin = torch.zeros(m, k, 3, dtype=torch.float64)
         spin[..., 0] = -velocity[..., 1] / BALL_RADIUS
         spin[..., 1] = velocity[..., 0] / BALL_RADIUS
-        inverse = rotation * torch.tensor([1.0, -1.0, -1.0, -1.0], dtype=torch.float64)
         motion = np.zeros((m, k, 6))
         motion[..., :2] = velocity.numpy()
-        motion[..., 3:] = rotate(inverse, spin).numpy()
+        motion[..., 3:] = rotate(conjugate(rotation), spin).numpy()
         self.qpos[ids, ROBOT_NQ : ROBOT_NQ + 7 * k] = balls.reshape(m, -1)
         self.qvel[ids, ROBOT_NV : ROBOT_NV + 6 * k] = motion.reshape(m, -1)
 
@@ -157,8 +160,9 @@ class MujocoSimulator:
         sound = self._sound(end)
         if not sound.all():
             self._keep(k, start[~sound], control[~sound])
-            end = np.where(sound[:, None], end, start)
-            before = np.where(sound[:, None], before, start)
+            resting = start[~sound]
+            resting[:, 1 + nq :] = 0.0
+            end[~sound] = before[~sound] = resting
             self.unstable[rows] = ~sound
         self.qpos[rows, :nq] = end[:, 1 : 1 + nq]
         self.qvel[rows, :nv] = end[:, 1 + nq :]
@@ -197,7 +201,7 @@ class MujocoSimulator:
         )
         local = torch.bmm(world, to_world)
         position = local[:, 1 : 1 + MAX_BALLS]
-        rotation = upper(conjugate_multiply(base.unsqueeze(1), ball[..., 3:]))
+        rotation = upper(multiply(conjugate(base).unsqueeze(1), ball[..., 3:]))
         spin = rotate(rotation, motion[..., 3:]) - qvel[:, None, 3:6]
         on = active.unsqueeze(-1)
         resting = (position[..., 2] - ROBOT.plate_height - BALL_RADIUS).abs() < self.contact_gap
@@ -206,8 +210,8 @@ class MujocoSimulator:
             gravity=(-to_world[:, 2]).to(dtype),
             linear_velocity=local[:, 0].to(dtype),
             angular_velocity=qvel[:, 3:6].to(dtype, copy=True),
-            joint_position=qpos[:, LEG_QPOS].to(dtype),
-            joint_velocity=qvel[:, LEG_QVEL].to(dtype),
+            joint_position=_leg_joints(qpos[:, 7:ROBOT_NQ]).to(dtype),
+            joint_velocity=_leg_joints(qvel[:, 6:ROBOT_NV]).to(dtype),
             ball_position=(position * on).to(dtype),
             ball_velocity=(local[:, 1 + MAX_BALLS :] * on).to(dtype),
             ball_rotation=(rotation * on).to(dtype),

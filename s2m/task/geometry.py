@@ -1,6 +1,7 @@
 """Plate geometry: support margins, pair distances and tail means."""
 
 import itertools
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -8,8 +9,6 @@ from torch import Tensor
 from s2m.sim.robot import MAX_BALLS, PLATE_SIZE
 
 HALF_PLATE = (PLATE_SIZE[0] / 2, PLATE_SIZE[1] / 2)
-PAIRS = tuple(itertools.combinations(range(MAX_BALLS), 2))
-"""Index pairs i < j of the ball slots."""
 FAR = 1e3
 """Stands for "no ball" where a minimum is taken; larger than any margin or distance."""
 
@@ -29,9 +28,16 @@ def minimum_margin(margin: Tensor, active: Tensor) -> Tensor:
     return margin.masked_fill(~active, FAR).amin(-1)
 
 
+@cache
+def _pairs(device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return the first and second index of all slot pairs i < j."""
+    pairs = torch.tensor(list(itertools.combinations(range(MAX_BALLS), 2)), device=device)
+    return pairs[:, 0], pairs[:, 1]
+
+
 def pair_distances(position: Tensor, active: Tensor) -> tuple[Tensor, Tensor]:
     """Distances of all slot pairs on the plate (n, 10) and which of them join two active balls."""
-    first, second = (list(side) for side in zip(*PAIRS, strict=True))
+    first, second = _pairs(position.device)
     xy = position[..., :2]
     distance = (xy[:, first] - xy[:, second]).square().sum(-1).sqrt()
     return distance, active[:, first] & active[:, second]

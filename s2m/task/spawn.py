@@ -6,11 +6,14 @@ import torch
 from torch import Tensor
 
 from s2m.config import SpawnCfg
+from s2m.errors import UserError
 from s2m.sim.robot import BALL_RADIUS, MAX_BALLS
 from s2m.task.geometry import FAR, packing, pair_distances
 from s2m.task.state import Spawn
 
 BANK_SIZE = 4096
+MOST_TRIES = 400
+"""Batches of BANK_SIZE draws before a spawn is called impossible; the defaults need at most 10."""
 
 
 @cache
@@ -22,7 +25,7 @@ def placement_bank(k: int, jitter: float, spread: float, gap: float) -> Tensor:
     generator = torch.Generator().manual_seed(k)
     base = torch.tensor(packing(k), dtype=torch.float64) * spread
     found: list[Tensor] = []
-    while sum(map(len, found)) < BANK_SIZE:
+    for _ in range(MOST_TRIES):
         mirror = torch.randint(0, 2, (BANK_SIZE, 1, 2), generator=generator) * 2.0 - 1.0
         shift = torch.rand(BANK_SIZE, k, 2, generator=generator, dtype=torch.float64) * 2 - 1
         candidates = base * mirror + shift * jitter
@@ -32,7 +35,12 @@ def placement_bank(k: int, jitter: float, spread: float, gap: float) -> Tensor:
         distance, joined = pair_distances(padded, active)
         apart = distance.masked_fill(~joined, FAR).amin(-1) >= 2 * BALL_RADIUS + gap
         found.append(candidates[apart])
-    return torch.cat(found)[:BANK_SIZE]
+        if sum(map(len, found)) >= BANK_SIZE:
+            return torch.cat(found)[:BANK_SIZE]
+    raise UserError(
+        f"task.spawn: cannot place {k} balls {gap} m apart with jitter {jitter} and spread "
+        f"{spread}; lower gap or raise spread"
+    )
 
 
 def spawn(cfg: SpawnCfg, count: Tensor, generator: torch.Generator) -> Spawn:

@@ -1,0 +1,95 @@
+"""From `key=value` words to a checked, typed config: Hydra composes, dataclasses decide."""
+
+import re
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
+
+from s2m import config
+from s2m.errors import UserError, unknown
+from s2m.settings import validate
+
+CONF = Path(__file__).resolve().parent.parent / "conf"
+T = TypeVar("T")
+
+_store = ConfigStore.instance()
+_store.store(group="task", name="schema", node=config.TaskCfg)
+_store.store(group="sim", name="mujoco_schema", node=config.MujocoCfg)
+_store.store(name="replay_schema", node=config.ReplayCfg)
+_store.store(name="evaluate_agent_schema", node=config.EvaluateAgentCfg)
+
+
+def load(schema: type[T], name: str, words: list[str]) -> T:
+    """Compose conf/<name>.yaml with the user's words and return a checked `schema` object."""
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        try:
+            composed = compose(name, overrides=words)
+            typed = OmegaConf.to_object(composed)
+        except MissingConfigException as error:
+            raise _missing(error) from None
+        except HydraException as error:
+            raise _refused(error, name) from None
+        except OmegaConfBaseException as error:
+            raise _mistyped(error) from None
+    assert isinstance(typed, schema)
+    validate(typed)
+    return typed
+
+
+def _missing(error: MissingConfigException) -> UserError:
+    found = re.search(r"Could not find '(?:(\w+)/)?(\w+)'", str(error))
+    if found and error.options:
+        options = [option for option in error.options if not option.endswith("schema")]
+        return unknown(found[1] or "config", found[2], options)
+    return UserError(_first_line(error))
+
+
+def _refused(error: HydraException, name: str) -> UserError:
+    cause = error.__cause__
+    if isinstance(cause, ConfigKeyError | ConfigAttributeError):
+        return _unknown_setting(str(cause.full_key), compose(name))
+    if isinstance(cause, OmegaConfBaseException):
+        return _mistyped(cause)
+    if isinstance(error, OverrideParseException):
+        return UserError(f"cannot read '{error.override}': write setting=value")
+    return UserError(_first_line(error))
+
+
+def _unknown_setting(key: str, root: DictConfig) -> UserError:
+    *path, last = key.split(".")
+    parent = OmegaConf.select(root, ".".join(path)) if path else root
+    prefix = "".join(f"{part}." for part in path)
+    return unknown("setting", f"{prefix}{last}", [f"{prefix}{name}" for name in parent])
+
+
+def _mistyped(error: OmegaConfBaseException) -> UserError:
+    key = getattr(error, "full_key", None)
+    return UserError(f"{key}: {_first_line(error)}" if key else _first_line(error))
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]
+
+
+def describe(schema: type, prefix: str = "") -> list[str]:
+    """List all settings of a schema, one line each, for a command's --help."""
+    lines = []
+    example = schema()
+    for item in fields(schema):
+        value: Any = getattr(example, item.name)
+        if is_dataclass(value):
+            lines += describe(type(value), f"{prefix}{item.name}.")
+        else:
+            name = f"{prefix}{item.name}={_plain(value)}"
+            lines.append(f"  {name:<44} {item.metadata.get('meaning', '')}")
+    return lines
+
+
+def _plain(value: Any) -> str:
+    return str(value).replace(" ", "") if not isinstance(value, bool) else str(value).lower()

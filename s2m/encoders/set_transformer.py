@@ -1,0 +1,69 @@
+"""Set Transformers over history-concatenated tokens and, the same network, per frame."""
+
+from torch import Tensor, nn
+
+from s2m.encoders.base import SetEncoder, Shape, history_tokens, is_traced, mlp
+from s2m.encoders.blocks import ISAB, PMA
+from s2m.encoders.config import EncoderCfg
+
+
+class SetTransformer(SetEncoder):
+    """A linear token embedding, ISAB, PMA and a readout, on history tokens y_i."""
+
+    group = "G_diag"
+
+    def __init__(self, shape: Shape, width: int, readout: int, cfg: EncoderCfg) -> None:
+        """Build the attention blocks for one kind of set and the readout over all pooled sets."""
+        super().__init__(shape, width, readout, cfg)
+        sets, features = self.layout(shape)
+        self.embed = nn.Linear(features, width)
+        self.attend = ISAB(width, cfg.heads, cfg.inducing)
+        self.pool = PMA(width, cfg.heads)
+        self.readout = mlp(sets * width, readout, cfg.embedding)
+
+    @classmethod
+    def width_step(cls, cfg: EncoderCfg) -> int:
+        """Heads share the width evenly."""
+        return cfg.heads
+
+    def layout(self, shape: Shape) -> tuple[int, int]:
+        """Return the number of pooled sets and the features of one token."""
+        return 1, shape.frames * shape.features
+
+    def encode(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Pool the history tokens, then read out."""
+        return self.readout(self.summarise(*history_tokens(x, mask)))
+
+    def summarise(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Turn sets of tokens (S, n, features) into vectors (S, w)."""
+        if not (self.dense or is_traced()):
+            tokens, mask = _compact(tokens, mask)
+        return self.pool(self.attend(self.embed(tokens), mask), mask)
+
+
+class PerFrameSetTransformer(SetTransformer):
+    """The same blocks on the balls of each frame; the readout sees all frames."""
+
+    group = "G_frame"
+
+    def layout(self, shape: Shape) -> tuple[int, int]:
+        """H sets, one per frame."""
+        return shape.frames, shape.features
+
+    def encode(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Pool the balls within each frame, then read out over time."""
+        frames = self.summarise(x.flatten(0, 1), mask.flatten(0, 1))
+        return self.readout(frames.unflatten(0, mask.shape[:2]).flatten(1))
+
+
+def _compact(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Move active tokens to the front and drop the slots that no set of the batch needs."""
+    if mask.device.type != "cpu":  # elsewhere the count would stall the stream
+        return tokens, mask
+    needed = max(1, int(mask.sum(-1).max()))
+    if needed == mask.shape[-1]:
+        return tokens, mask
+    slots = mask.int().topk(needed, -1).indices
+    return tokens.gather(1, slots.unsqueeze(-1).expand(-1, -1, tokens.shape[-1])), mask.gather(
+        1, slots
+    )

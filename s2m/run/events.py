@@ -1,0 +1,69 @@
+"""The events of a run: level changes, attempts, preemptions, each with its time and attempt."""
+
+import logging
+from typing import Any
+
+from s2m.run.clock import timestamp
+from s2m.run.files import LineFile, from_json, read_lines, to_json
+from s2m.run.folder import RunFolder
+
+REDONE = ("level", "diverged", "unstable")
+"""Kinds that tell what training did at an iteration; going back before it takes them back."""
+
+log = logging.getLogger(__name__)
+
+Event = dict[str, Any]
+
+
+class Events:
+    """`events.jsonl`, one line per event; only the holder of the run's lock appends."""
+
+    def __init__(self, folder: RunFolder, attempt: int | None = None) -> None:
+        """Speak for an attempt; a reader needs none."""
+        self._path = folder.events
+        self._attempt = attempt
+
+    def append(self, kind: str, *, iteration: int | None = None, **fields: Any) -> None:
+        """Record an event durably; the kinds in `REDONE` need their iteration."""
+        if kind in REDONE and iteration is None:
+            raise ValueError(f"an event of kind '{kind}' needs its iteration")
+        event = {"time": timestamp(), "attempt": self._attempt, "kind": kind}
+        if iteration is not None:
+            event["iteration"] = iteration
+        taken = fields.keys() & event.keys()
+        if taken:
+            raise ValueError(f"an event sets {', '.join(sorted(taken))} by itself")
+        file = LineFile(self._path)
+        try:
+            file.append(to_json(event | fields))
+            file.sync()
+        finally:
+            file.close()
+
+    def rewind(self, iteration: int) -> None:
+        """Go back to the state after an iteration: what training did later will be re-done."""
+        self.append("rewind", iteration=iteration)
+
+    def read(self) -> list[Event]:
+        """Return the events that hold, oldest first; of each level only its last change."""
+        kept: list[Event] = []
+        unreadable = 0
+        for line in read_lines(self._path):
+            try:
+                event = from_json(line)
+                kind = event["kind"]
+            except (ValueError, TypeError, KeyError):
+                unreadable += 1
+                continue
+            if kind == "rewind":
+                kept = [e for e in kept if e["kind"] not in REDONE or not _after(e, event)]
+            elif kind == "level":
+                kept = [e for e in kept if e["kind"] != kind or e["level"] != event["level"]]
+            kept.append(event)
+        if unreadable:
+            log.warning("%s: skipped %d unreadable lines", self._path, unreadable)
+        return kept
+
+
+def _after(event: Event, rewind: Event) -> bool:
+    return event["iteration"] > rewind["iteration"]

@@ -1,0 +1,175 @@
+"""Files that a crash cannot spoil: replaced as a whole, or grown by whole lines."""
+
+import errno
+import json
+import math
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from s2m.errors import UserError
+
+BLOCK = 32 * 1024
+"""Bytes read at once when a file is searched from its end."""
+
+_encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a temporary file beside `path` that replaces it, durably, once the block has ended."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Replace the content of a file: a reader or a crash sees the old one or the new one."""
+    with replacing(path) as file:
+        file.write(data)
+
+
+def sync_folder(path: Path) -> None:
+    """Make renames inside a folder survive a power cut, where the file system can."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):  # some network file systems cannot sync a folder
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_temporary(folder: Path) -> None:
+    """Delete what writers that were killed inside `replacing` have left in a folder."""
+    for path in folder.glob(".*.tmp"):
+        path.unlink(missing_ok=True)
+
+
+def to_json(value: Any) -> str:
+    """Return one line of valid JSON; a float that JSON lacks becomes {"$float": "nan"}."""
+    try:
+        return _encode(value)
+    except ValueError:
+        return _encode(_marked(value))
+
+
+def _marked(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"$float": repr(float(value))}
+    if isinstance(value, dict):
+        return {key: _marked(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_marked(item) for item in value]
+    return value
+
+
+def from_json(text: str | bytes) -> Any:
+    """Return what `to_json` was given, every float bit for bit (any NaN as the usual one)."""
+    return json.loads(text, object_hook=_unmarked)
+
+
+def _unmarked(value: dict[str, Any]) -> Any:
+    return float(value["$float"]) if len(value) == 1 and "$float" in value else value
+
+
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    """Replace a file with an object as JSON, one key per line."""
+    plain = json.loads(to_json(value))
+    write_file(path, (json.dumps(plain, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file; a missing or damaged file is a UserError."""
+    try:
+        value = from_json(path.read_bytes())
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise UserError(f"{path} is damaged, not valid JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise UserError(f"{path} is damaged: expected a JSON object")
+    return value
+
+
+class LineFile:
+    """A file that grows by one write(2) per line, so that a kill can tear the last line only.
+
+    Opening it cuts off such a torn line: only the one writer of a run folder may do that.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the file for appending, and create it if need be."""
+        self._path = path
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        size = os.fstat(self._descriptor).st_size
+        whole = self._end_of_last_line(size)
+        if whole < size:
+            os.ftruncate(self._descriptor, whole)
+
+    def _end_of_last_line(self, size: int) -> int:
+        while size > 0:
+            start = max(0, size - BLOCK)
+            found = os.pread(self._descriptor, size - start, start).rfind(b"\n")
+            if found >= 0:
+                return start + found + 1
+            size = start
+        return 0
+
+    def append(self, line: str) -> None:
+        """Add a line, or nothing at all if the disk is full."""
+        data = line.encode() + b"\n"
+        written = os.write(self._descriptor, data)
+        if written < len(data):
+            os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - written)
+            raise OSError(errno.ENOSPC, "no room for a whole line", str(self._path))
+
+    def sync(self) -> None:
+        """Wait until the disk has every line."""
+        os.fsync(self._descriptor)
+
+    def close(self) -> None:
+        """Give the file back."""
+        os.close(self._descriptor)
+
+
+def read_lines(path: Path) -> list[bytes]:
+    """Return the whole lines of a file, without a torn last one; none if there is no file."""
+    try:
+        return path.read_bytes().split(b"\n")[:-1]
+    except FileNotFoundError:
+        return []
+
+
+def read_lines_backwards(path: Path) -> Iterator[bytes]:
+    """Yield the whole lines of a file from the last to the first, reading only what is used."""
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return
+    with file:
+        position = file.seek(0, os.SEEK_END)
+        pieces: list[bytes] = []
+        terminated = False
+        while position > 0:
+            start = max(0, position - BLOCK)
+            file.seek(start)
+            *lines, last = file.read(position - start).split(b"\n")[::-1]
+            position = start
+            for line in lines:
+                if terminated:
+                    yield line + b"".join(reversed(pieces))
+                pieces, terminated = [], True
+            pieces.append(last)
+        if terminated:
+            yield b"".join(reversed(pieces))

@@ -1,0 +1,192 @@
+"""The run folder: its files, its identity, and the results that prove a stage is done."""
+
+import hashlib
+import logging
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from s2m.errors import UserError, unknown
+from s2m.run.clock import timestamp
+from s2m.run.code import CodeState
+from s2m.run.files import read_json, to_json, write_file, write_json
+from s2m.run.identity import seed, signature, variant
+
+if TYPE_CHECKING:
+    from s2m.run.events import Events
+
+SCHEMA = 1
+"""Version of the folder's formats; a stored folder of each one is among the tests."""
+
+STAGES = ("train", "evaluate", "distill")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What `run.json` says: the run, and the code and config it was created with."""
+
+    schema: int
+    signature: str
+    variant: str
+    seed: int
+    created: str
+    """UTC time of creation."""
+    commit: str | None
+    """Commit of the code; None where it did not come from a repository."""
+    dirty: bool
+    """Whether the code differed from the commit; the difference is `code.patch`."""
+    config_sha256: str
+    """Checksum of `config.yaml`, which is frozen."""
+
+
+class RunFolder:
+    """The paths of one run and what they hold; making the object touches no file."""
+
+    def __init__(self, path: Path | str) -> None:
+        """Name the files; `create` and `open` also look at them."""
+        self.path = Path(path)
+        self.config_file = self.path / "config.yaml"
+        self.run_file = self.path / "run.json"
+        self.patch = self.path / "code.patch"
+        self.journal = self.path / "journal.jsonl"
+        self.metrics = self.path / "metrics.parquet"
+        self.events = self.path / "events.jsonl"
+        self.checkpoints = self.path / "checkpoints"
+        self.logs = self.path / "logs"
+        self.unstable = self.path / "unstable"
+        """Folder of the simulator states that exploded."""
+        self.stop = self.path / "stop"
+        """A file whose presence asks the run to end at the next iteration."""
+        self.lock = self.path / "lock"
+        self.attempt = self.path / "attempt.json"
+
+    @classmethod
+    def create(
+        cls, path: Path | str, config: dict[str, Any], code: CodeState | None = None
+    ) -> "RunFolder":
+        """Freeze a resolved config and its code in a folder; once it is there, only check it.
+
+        `run.json` is written last: without it the folder does not count as created. A config that
+        differs only in what cannot change a result belongs to the same run, whose first one stays.
+        """
+        folder, code, mark = cls(path), code or CodeState(), signature(config)
+        if folder.run_file.exists():
+            if folder.identity.signature != mark:
+                raise UserError(
+                    f"{folder.path} belongs to the run {folder.identity.signature}, "
+                    f"not to {mark}: choose another folder"
+                )
+            return folder
+        text = yaml.safe_dump(config, sort_keys=False).encode()
+        identity = Identity(
+            schema=SCHEMA,
+            signature=mark,
+            variant=variant(config),
+            seed=seed(config),
+            created=timestamp(),
+            commit=code.commit,
+            dirty=code.dirty,
+            config_sha256=hashlib.sha256(text).hexdigest(),
+        )
+        try:
+            folder.checkpoints.mkdir(parents=True, exist_ok=True)
+            folder.logs.mkdir(exist_ok=True)
+            write_file(folder.config_file, text)
+            if code.patch:
+                write_file(folder.patch, code.patch.encode("utf-8", "surrogateescape"))
+            write_json(folder.run_file, asdict(identity))
+        except OSError as error:
+            raise UserError(f"cannot create the run folder {path}: {error.strerror}") from None
+        return folder
+
+    @classmethod
+    def open(cls, path: Path | str) -> "RunFolder":
+        """Return a folder that exists and that this version can read."""
+        folder = cls(path)
+        if not folder.run_file.exists():
+            raise UserError(f"{folder.path} is not a run folder: it has no run.json")
+        _ = folder.identity
+        return folder
+
+    @cached_property
+    def identity(self) -> Identity:
+        """The content of `run.json`."""
+        data = read_json(self.run_file)
+        schema = data.get("schema")
+        if type(schema) is not int:
+            raise UserError(f"{self.run_file} is damaged: it has no schema version")
+        if schema > SCHEMA:
+            raise UserError(
+                f"{self.path} has schema version {schema}, this s2m reads up to {SCHEMA}: "
+                "update s2m to read it"
+            )
+        try:
+            return Identity(**data)
+        except TypeError as error:
+            raise UserError(f"{self.run_file} is damaged: {error}") from None
+
+    def config(self) -> dict[str, Any]:
+        """Return the frozen config; a UserError if someone has changed it."""
+        try:
+            text = self.config_file.read_bytes()
+        except OSError as error:
+            raise UserError(f"cannot read {self.config_file}: {error.strerror}") from None
+        if hashlib.sha256(text).hexdigest() != self.identity.config_sha256:
+            raise UserError(
+                f"{self.config_file} was changed after the run was created: "
+                "undo the change, or launch a new run with it"
+            )
+        return yaml.safe_load(text)
+
+    def result_file(self, stage: str) -> Path:
+        """Return the path of a stage's result."""
+        if stage not in STAGES:
+            raise unknown("stage", stage, STAGES)
+        return self.path / f"{stage}.json"
+
+    def write_result(self, stage: str, result: dict[str, Any]) -> None:
+        """Store the result of a stage: the last thing it does, and the only proof that it ended."""
+        content = {
+            "stage": stage,
+            "signature": self.identity.signature,
+            "written": timestamp(),
+            "result": result,
+        }
+        write_json(self.result_file(stage), content | {"sha256": _checksum(content)})
+
+    def result(self, stage: str, events: "Events | None" = None) -> dict[str, Any] | None:
+        """Return the result of a stage, keys as text; an unsound file counts as absent.
+
+        That is said in a warning and, by a writer who gives its events, recorded among them.
+        """
+        path = self.result_file(stage)
+        if not path.exists():
+            return None
+        try:
+            content = read_json(path)
+            found = content.pop("sha256", None), content.get("stage"), content.get("signature")
+            if found != (_checksum(content), stage, self.identity.signature):
+                raise UserError(f"{path} is damaged, or of another run")
+        except UserError as error:
+            log.warning("%s; it counts as absent", error)
+            if events is not None:
+                events.append("corrupt_result", stage=stage, reason=str(error))
+            return None
+        return content["result"]
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    return hashlib.sha256(to_json(content).encode()).hexdigest()
+
+
+def find_runs(root: Path | str) -> Iterator[RunFolder]:
+    """Yield the run folders at or up to two levels below `root`, sorted by path."""
+    root = Path(root)
+    found = {path.parent for depth in ("", "*/", "*/*/") for path in root.glob(f"{depth}run.json")}
+    yield from (RunFolder(path) for path in sorted(found))

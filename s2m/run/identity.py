@@ -1,0 +1,88 @@
+"""Who a run is: the signature of its config, and the folder name made from it."""
+
+import hashlib
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+from s2m.errors import UserError
+
+EXCLUDED = ("cluster", "tracking", "root", "experiment", "dry", "retry_failed", "progress")
+"""Top-level config keys that say where and how a run is executed, and cannot change its result."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_ENCODER = re.compile(r"[a-z0-9][a-z0-9_]{0,39}")
+
+
+def signature(config: dict[str, Any]) -> str:
+    """Return the SHA-256 of a resolved config without the `EXCLUDED` keys, as 64 hex digits.
+
+    The order of keys is of no account, and numbers that are equal count as the same: 1 and 1.0
+    differ in YAML by a typing habit, not by meaning. Booleans are not numbers.
+    """
+    kept = {key: value for key, value in config.items() if key not in EXCLUDED}
+    text = json.dumps(_canonical(kept, "config"), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _canonical(value: Any, name: str) -> Any:
+    if type(value) is dict:
+        for key in value:
+            if type(key) is not str:
+                raise UserError(f"{name} has the key {key!r}: keys of a config must be text")
+        return {key: _canonical(item, f"{name}.{key}") for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return [_canonical(item, f"{name}[{i}]") for i, item in enumerate(value)]
+    if type(value) is float:
+        if math.isnan(value):
+            raise UserError(f"{name} = nan: a config value must be a number")
+        return int(value) if value.is_integer() else value
+    if value is None or type(value) in (bool, int, str):
+        return value
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    raise TypeError(f"{name} is a {kind}: a resolved config has only dicts, lists and plain values")
+
+
+def variant(config: dict[str, Any]) -> str:
+    """Return the row of the paper's tables a run belongs to: `<encoder>` or `<encoder>_off`."""
+    encoder = _required(config, "encoder")
+    name = _required(encoder, "name", "encoder.") if isinstance(encoder, dict) else encoder
+    permute = _required(config, "permute")
+    if type(name) is not str or not _ENCODER.fullmatch(name) or name.endswith("_off"):
+        raise UserError(
+            f"encoder name {name!r}: allowed are up to 40 of a-z, 0-9 and _, not ending in _off"
+        )
+    if type(permute) is not bool:
+        raise UserError(f"permute = {permute!r}: allowed are true and false")
+    return name if permute else f"{name}_off"
+
+
+def seed(config: dict[str, Any]) -> int:
+    """Return the seed of a run."""
+    value = _required(config, "seed")
+    if type(value) is not int or value < 0:
+        raise UserError(f"seed = {value!r}: allowed are whole numbers from 0")
+    return value
+
+
+def folder_name(config: dict[str, Any]) -> str:
+    """Return `<variant>-s<seed>-<first 8 digits of the signature>`."""
+    return f"{variant(config)}-s{seed(config)}-{signature(config)[:8]}"
+
+
+def run_path(root: Path, experiment: str, config: dict[str, Any]) -> Path:
+    """Return where a run of an experiment lives: `<root>/<experiment>/<folder name>`."""
+    if not _NAME.fullmatch(experiment):
+        raise UserError(
+            f"experiment = {experiment!r}: allowed are up to 100 of A-Z, a-z, 0-9, _, . and -, "
+            "starting with a letter or digit"
+        )
+    return root / experiment / folder_name(config)
+
+
+def _required(config: dict[str, Any], key: str, where: str = "") -> Any:
+    if key not in config:
+        raise UserError(f"the config has no {where}{key}, which names the run folder")
+    return config[key]

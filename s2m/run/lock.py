@@ -1,0 +1,185 @@
+"""One writer per run folder: an OS lock, and an attempt number where the lock does not reach.
+
+The lock (flock) ends with its process, so a killed run can be resumed at once. Across hosts it
+depends on the file system: it may exclude them (NFS with its lock service), not see them (local
+locks) or not exist. The attempt record therefore has the last word. Every acquisition raises the
+number in `attempt.json`, and a writer asks `still_mine` before it writes a checkpoint or a row: an
+orphan on a node that its scheduler has given up finds a higher number and stops itself. What it
+may have written until then are rows that the new attempt overwrites and files replaced as a whole.
+"""
+
+import errno
+import fcntl
+import os
+import secrets
+import socket
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from s2m.errors import UserError
+from s2m.run.clock import timestamp
+from s2m.run.events import Events
+from s2m.run.files import read_json, remove_temporary, write_json
+from s2m.run.folder import RunFolder
+
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Who writes to a run folder, or did last; the content of `attempt.json`."""
+
+    number: int
+    token: str
+    """Random text that tells two attempts apart which took the same number at once."""
+    host: str
+    pid: int
+    started: str
+    """UTC time of acquisition."""
+    job: str | None
+    """SLURM job id."""
+    ended: str | None = None
+    """UTC time of an orderly end; stays None after a crash."""
+
+    def is_alive(self) -> bool | None:
+        """Tell whether the process still runs; None if only its host could know."""
+        if self.ended is not None:
+            return False
+        if self.host != socket.gethostname():
+            return None
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            pass
+        return True
+
+
+def current_attempt(folder: RunFolder) -> Attempt | None:
+    """Return the newest attempt on a run folder."""
+    if not folder.attempt.exists():
+        return None
+    try:
+        return Attempt(**read_json(folder.attempt))
+    except TypeError as error:
+        raise UserError(f"{folder.attempt} is damaged: {error}") from None
+
+
+class RunLock:
+    """The right to write to a run folder, as long as `still_mine` says so."""
+
+    def __init__(self, folder: RunFolder, attempt: Attempt, descriptor: int) -> None:
+        """Hold what `acquire` has taken."""
+        self.attempt = attempt
+        self._folder = folder
+        self._descriptor = descriptor
+
+    @classmethod
+    def acquire(cls, folder: RunFolder, steal: bool = False) -> "RunLock":
+        """Become the writer of a run folder, or raise a UserError that says who is.
+
+        With `steal` the present holder loses the folder: for a scheduler that has declared its node
+        dead, when the lock may still be held by an orphan or not yet be given up by the server.
+        """
+        descriptor = _take(folder)
+        stolen = descriptor is None
+        if descriptor is None:
+            if not steal:
+                raise UserError(_held(folder))
+            descriptor = _replace(folder.lock)
+        try:
+            attempt = _begin(folder, stolen)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return cls(folder, attempt, descriptor)
+
+    def still_mine(self) -> bool:
+        """Tell whether no later attempt has taken the folder; costs one read of a small file."""
+        newest = current_attempt(self._folder)
+        return newest is not None and newest.token == self.attempt.token
+
+    def release(self) -> None:
+        """Note the orderly end and give the folder free."""
+        if self.still_mine():
+            write_json(self._folder.attempt, asdict(replace(self.attempt, ended=timestamp())))
+        os.close(self._descriptor)
+
+    def __enter__(self) -> "RunLock":
+        """Hold the lock for a block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Release the lock."""
+        self.release()
+
+
+def _begin(folder: RunFolder, stolen: bool) -> Attempt:
+    former = current_attempt(folder)
+    attempt = Attempt(
+        number=former.number + 1 if former else 1,
+        token=secrets.token_hex(8),
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        started=timestamp(),
+        job=os.environ.get("SLURM_JOB_ID"),
+    )
+    write_json(folder.attempt, asdict(attempt))
+    remove_temporary(folder.path)
+    Events(folder, attempt.number).append(
+        "attempt", host=attempt.host, pid=attempt.pid, job=attempt.job, stolen=stolen
+    )
+    return attempt
+
+
+def _take(folder: RunFolder) -> int | None:
+    """Return a descriptor that holds the lock, or None if someone else does."""
+    while True:
+        descriptor = os.open(folder.lock, os.O_RDWR | os.O_CREAT, 0o666)
+        locked = _flock(descriptor)
+        if locked is None:
+            former = current_attempt(folder)
+            locked = former is None or former.is_alive() is False
+        if not locked:
+            os.close(descriptor)
+            return None
+        # A thief may have replaced the file meanwhile: only a lock on the present one counts.
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), folder.lock.stat()):
+                return descriptor
+        os.close(descriptor)
+
+
+def _flock(descriptor: int) -> bool | None:
+    """Tell whether the lock could be had; None where the file system has no locks."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno in _NO_LOCKS:
+            return None
+        raise
+    return True
+
+
+def _replace(path: Path) -> int:
+    """Put a locked file in the place of one whose holder does not give it up."""
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    descriptor = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+    _flock(descriptor)
+    fresh.replace(path)
+    return descriptor
+
+
+def _held(folder: RunFolder) -> str:
+    holder = current_attempt(folder)
+    if holder is None or holder.ended is not None:
+        return f"{folder.path} is being taken by another process: try again"
+    job = f", SLURM job {holder.job}" if holder.job else ""
+    return (
+        f"{folder.path} is being written by attempt {holder.number} (host {holder.host}, "
+        f"pid {holder.pid}{job}) since {holder.started}: wait for it or stop it"
+    )

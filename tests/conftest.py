@@ -1,0 +1,49 @@
+"""Fixtures shared by all tests."""
+
+import pytest
+import torch
+
+from s2m.sim.robot import MAX_BALLS, ROBOT
+from s2m.task.state import TransportState
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small tensors and two cores: threads only get in each other's way."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def make_state():
+    """Return a function that builds an upright, resting state with balls at given places."""
+
+    def build(places, **changes):
+        """`places` is a list (environments) of lists of (x, y) on the plate."""
+        n = len(places)
+        rest = ROBOT.plate_height + 0.055
+        position = torch.zeros(n, MAX_BALLS, 3)
+        active = torch.zeros(n, MAX_BALLS, dtype=torch.bool)
+        for row, balls in enumerate(places):
+            for slot, (x, y) in enumerate(balls):
+                position[row, slot] = torch.tensor([x, y, rest])
+                active[row, slot] = True
+        rotation = torch.zeros(n, MAX_BALLS, 4)
+        rotation[..., 0] = active.float()
+        fields = {
+            "base_height": torch.full((n,), ROBOT.stance_height),
+            "gravity": torch.tensor([0.0, 0.0, -1.0]).repeat(n, 1),
+            "linear_velocity": torch.zeros(n, 3),
+            "angular_velocity": torch.zeros(n, 3),
+            "joint_position": torch.zeros(n, 12),
+            "joint_velocity": torch.zeros(n, 12),
+            "ball_position": position,
+            "ball_velocity": torch.zeros(n, MAX_BALLS, 3),
+            "ball_rotation": rotation,
+            "ball_angular_velocity": torch.zeros(n, MAX_BALLS, 3),
+            "ball_contact": active.clone(),
+            "ball_active": active,
+            "unstable": torch.zeros(n, dtype=torch.bool),
+        }
+        return TransportState(**{**fields, **changes})
+
+    return build

@@ -1,0 +1,30 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from s2m.run.folder import RunFolder
+
+
+@pytest.fixture
+def config() -> dict[str, Any]:
+    return {
+        "encoder": {"name": "pfds", "width": 64},
+        "permute": True,
+        "seed": 40,
+        "ppo": {"learning_rate": 3e-4, "clip": 0.2},
+        "cluster": {"name": "local"},
+    }
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A folder whose name breaks careless code."""
+    path = tmp_path / "Läufe von 'mir' & \"dir\" $HOME *"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def folder(root: Path, config: dict[str, Any]) -> RunFolder:
+    return RunFolder.create(root / "run", config)

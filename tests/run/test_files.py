@@ -1,0 +1,124 @@
+import math
+import resource
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from s2m.errors import UserError
+from s2m.run import files
+from s2m.run.files import (
+    LineFile,
+    from_json,
+    read_json,
+    read_lines,
+    read_lines_backwards,
+    remove_temporary,
+    replacing,
+    to_json,
+    write_file,
+    write_json,
+)
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_rubbish(root):
+    path = root / "file"
+    write_file(path, b"old")
+    with pytest.raises(RuntimeError), replacing(path) as file:
+        file.write(b"half")
+        raise RuntimeError
+    assert path.read_bytes() == b"old"
+    assert list(root.iterdir()) == [path]
+
+
+def test_files_get_the_usual_permissions(root):
+    (root / "plain").write_bytes(b"")
+    write_file(root / "file", b"")
+    assert (root / "file").stat().st_mode == (root / "plain").stat().st_mode
+
+
+def test_only_temporary_files_are_removed(root):
+    with pytest.raises(ValueError), replacing(root / "a") as file:
+        abandoned = root / file.name
+        raise ValueError
+    abandoned.write_bytes(b"left by a kill")
+    (root / "a.tmp").write_bytes(b"mine")
+    remove_temporary(root)
+    assert [path.name for path in root.iterdir()] == ["a.tmp"]
+
+
+@given(st.floats())
+def test_every_float_survives_json(value):
+    text = to_json({"a": [value]})
+    assert "NaN" not in text and "Infinity" not in text
+    again = from_json(text)["a"][0]
+    if math.isnan(value):
+        assert math.isnan(again)
+    else:
+        assert struct.pack("d", again) == struct.pack("d", value)
+
+
+def test_written_json_reads_back(root):
+    value = {"ä": [1, {"b": math.inf}], "none": None}
+    write_json(root / "a.json", value)
+    assert read_json(root / "a.json") == value
+
+
+def test_json_errors_name_the_file(root):
+    path = root / "a.json"
+    with pytest.raises(UserError, match=r"a\.json: No such file"):
+        read_json(path)
+    for content in [b'{"a": 1', b"\xff", b"[1]", b""]:
+        path.write_bytes(content)
+        with pytest.raises(UserError, match=r"a\.json is damaged"):
+            read_json(path)
+
+
+def test_lines_grow_and_a_torn_one_is_cut(root):
+    path = root / "lines"
+    path.write_bytes(b"one\ntwo\nthr")
+    assert read_lines(path) == [b"one", b"two"]
+    file = LineFile(path)
+    file.append("three")
+    file.close()
+    assert path.read_bytes() == b"one\ntwo\nthree\n"
+
+
+@pytest.mark.parametrize("content", [b"", b"torn" * 9, b"a\n", b"\n", b"a\n" + b"torn" * 9])
+def test_torn_lines_longer_than_a_block(root, monkeypatch, content):
+    monkeypatch.setattr(files, "BLOCK", 4)
+    path = root / "lines"
+    path.write_bytes(content)
+    LineFile(path).close()
+    assert path.read_bytes() == content[: content.rfind(b"\n") + 1]
+
+
+@given(st.lists(st.sampled_from([b"", b"a", b"bb", b"cccccccccc", b"\n", b"\n\n"])))
+def test_reading_backwards_is_reading_reversed(tmp_path_factory, parts):
+    path = tmp_path_factory.mktemp("lines") / "lines"
+    path.write_bytes(b"".join(parts))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "BLOCK", 4)
+        assert list(read_lines_backwards(path))[::-1] == read_lines(path)
+
+
+def test_a_missing_file_has_no_lines(root):
+    assert read_lines(root / "none") == []
+    assert list(read_lines_backwards(root / "none")) == []
+
+
+def test_a_full_disk_leaves_no_half_line(root):
+    path = root / "lines"
+    file = LineFile(path)
+    file.append("one")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(OSError):
+            file.append("a line of more than ten bytes")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    file.append("two")
+    file.close()
+    assert path.read_bytes() == b"one\ntwo\n"

@@ -1,0 +1,127 @@
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from s2m.errors import UserError
+from s2m.run.identity import EXCLUDED, folder_name, run_path, signature, variant
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+configs = st.dictionaries(st.text(), values)
+
+
+def reordered(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: reordered(item) for key, item in reversed(value.items())}
+    return [reordered(item) for item in value] if isinstance(value, list) else value
+
+
+@given(configs)
+def test_order_of_keys_is_of_no_account(config):
+    assert signature(reordered(config)) == signature(config)
+
+
+@given(configs)
+def test_frozen_config_has_the_same_signature(config):
+    text = yaml.safe_dump(config, sort_keys=False)
+    assert signature(yaml.safe_load(text)) == signature(config)
+
+
+@given(configs, values)
+def test_what_cannot_change_a_result_is_left_out(config, value):
+    assert signature(config | dict.fromkeys(EXCLUDED, value)) == signature(
+        {key: item for key, item in config.items() if key not in EXCLUDED}
+    )
+
+
+@given(st.integers(-(2**53), 2**53))
+def test_equal_numbers_are_the_same(number):
+    assert signature({"a": number}) == signature({"a": float(number)})
+
+
+@pytest.mark.parametrize(
+    "left, right",
+    [
+        (0.1 + 0.2, 0.3),
+        (1, True),
+        (0, None),
+        (1, "1"),
+        (2**53, 2**53 + 1),
+        (float("inf"), "Infinity"),
+        ([1, 2], [2, 1]),
+        ([], {}),
+    ],
+)
+def test_different_values_differ(left, right):
+    assert signature({"a": left}) != signature({"a": right})
+
+
+def test_signature_is_stable_between_versions(config):
+    assert signature(config) == "52a0ef148dd7d1539f9ae2cf0065ea7331c6372d28ef44c841d90f0c74600d7c"
+
+
+def test_nested_keys_named_like_excluded_ones_count():
+    assert signature({"task": {"cluster": 1}}) != signature({"task": {"cluster": 2}})
+
+
+def test_nan_is_refused_with_its_place():
+    with pytest.raises(UserError, match=r"config\.ppo\.clip\[1\] = nan"):
+        signature({"ppo": {"clip": [0.1, float("nan")]}})
+
+
+@pytest.mark.parametrize("value", [np.float64(1), Path("a"), {1}, object()])
+def test_values_that_yaml_cannot_hold_are_refused(value):
+    with pytest.raises(TypeError, match=r"config\.a is a "):
+        signature({"a": value})
+
+
+def test_keys_must_be_text():
+    with pytest.raises(UserError, match="key 1"):
+        signature({"thresholds": {1: 0.3}})
+
+
+def test_variant_and_folder_name(config):
+    assert variant(config) == "pfds"
+    assert variant(config | {"permute": False}) == "pfds_off"
+    assert variant(config | {"encoder": "dshc"}) == "dshc"
+    assert folder_name(config) == f"pfds-s40-{signature(config)[:8]}"
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b", "a b", "A", "pfds_off", "a-b", "x" * 41, 3])
+def test_encoder_names_must_be_safe(config, name):
+    with pytest.raises(UserError, match="encoder name"):
+        folder_name(config | {"encoder": name})
+
+
+@pytest.mark.parametrize("seed", [-1, 1.0, True, "1", None])
+def test_seed_must_be_a_whole_number(config, seed):
+    with pytest.raises(UserError, match="seed = "):
+        folder_name(config | {"seed": seed})
+
+
+def test_permute_must_be_a_boolean(config):
+    with pytest.raises(UserError, match="permute = 'no'"):
+        variant(config | {"permute": "no"})
+
+
+@pytest.mark.parametrize("key", ["encoder", "permute", "seed"])
+def test_missing_key_is_named(config, key):
+    del config[key]
+    with pytest.raises(UserError, match=f"no {key}"):
+        folder_name(config)
+
+
+def test_run_path_stays_below_its_root(config):
+    assert run_path(Path("runs"), "table1", config) == Path("runs/table1", folder_name(config))
+    for name in ["..", ".", "", "../x", "/abs", "a/b", ".hidden", "a\n", "a\0", "ä", "x" * 101]:
+        with pytest.raises(UserError, match=re.escape(f"experiment = {name!r}")):
+            run_path(Path("runs"), name, config)

@@ -1,0 +1,16 @@
+"""Commands on a login node must start fast and without the libraries of the training."""
+
+import subprocess
+import sys
+
+PROGRAM = """
+import sys
+from s2m.run import code, events, files, folder, identity, journal, lock, metrics
+heavy = {"torch", "numpy", "pandas", "pyarrow", "hydra", "mujoco"} & sys.modules.keys()
+sys.exit(", ".join(heavy) or 0)
+"""
+
+
+def test_only_checkpoints_need_torch():
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,175 @@
+import errno
+import fcntl
+import multiprocessing
+import os
+import socket
+from dataclasses import replace
+from multiprocessing.connection import Connection
+
+import pytest
+
+from s2m.errors import UserError
+from s2m.run.events import Events
+from s2m.run.folder import RunFolder
+from s2m.run.lock import RunLock, current_attempt
+
+spawn = multiprocessing.get_context("spawn")
+
+
+def hold(path: str, pipe: Connection) -> None:
+    """Hold the lock of a folder and answer `still_mine` to every message."""
+    lock = RunLock.acquire(RunFolder(path))
+    pipe.send(lock.attempt.number)
+    while pipe.recv():
+        pipe.send(lock.still_mine())
+
+
+@pytest.fixture
+def holder(folder):
+    pipe, other = spawn.Pipe()
+    process = spawn.Process(target=hold, args=(str(folder.path), other))
+    process.start()
+    assert pipe.recv() == 1
+    yield process, pipe
+    process.kill()
+    process.join()
+
+
+@pytest.fixture
+def no_locks(monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+
+
+def test_an_attempt_says_who_writes(folder, monkeypatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "123")
+    with RunLock.acquire(folder) as lock:
+        attempt = current_attempt(folder)
+        assert attempt is not None and attempt == lock.attempt
+        assert (attempt.number, attempt.job) == (1, "123")
+        assert (attempt.host, attempt.pid) == (socket.gethostname(), os.getpid())
+        assert attempt.is_alive() is True
+        assert lock.still_mine()
+    ended = current_attempt(folder)
+    assert ended is not None and ended.ended is not None and ended.is_alive() is False
+
+
+def test_every_acquisition_counts(folder):
+    for number in [1, 2, 3]:
+        with RunLock.acquire(folder) as lock:
+            assert lock.attempt.number == number
+    assert [(e["kind"], e["attempt"], e["stolen"]) for e in Events(folder).read()] == [
+        ("attempt", 1, False),
+        ("attempt", 2, False),
+        ("attempt", 3, False),
+    ]
+
+
+def test_no_attempt_yet(folder):
+    assert current_attempt(folder) is None
+
+
+def test_a_second_writer_is_told_who_holds_the_folder(folder, holder):
+    process, pipe = holder
+    with pytest.raises(UserError) as caught:
+        RunLock.acquire(folder)
+    message = str(caught.value)
+    assert f"host {socket.gethostname()}" in message and f"pid {process.pid})" in message
+    assert " since 20" in message and "\n" not in message
+    pipe.send(True)
+    assert pipe.recv() is True
+    attempt = current_attempt(folder)
+    assert attempt is not None and attempt.number == 1
+
+
+def test_one_process_cannot_hold_a_folder_twice(folder):
+    with RunLock.acquire(folder), pytest.raises(UserError, match=f"pid {os.getpid()}"):
+        RunLock.acquire(folder)
+
+
+def test_a_killed_holder_frees_the_folder(folder, holder):
+    process, _ = holder
+    process.kill()
+    process.join()
+    attempt = current_attempt(folder)
+    assert attempt is not None and attempt.is_alive() is False
+    with RunLock.acquire(folder) as lock:
+        assert lock.attempt.number == 2
+
+
+def test_a_stolen_folder_is_no_longer_the_orphans(folder, holder):
+    _, pipe = holder
+    with RunLock.acquire(folder, steal=True) as lock:
+        pipe.send(True)
+        assert pipe.recv() is False
+        assert lock.still_mine() and lock.attempt.number == 2
+        with pytest.raises(UserError, match="attempt 2"):
+            RunLock.acquire(folder)
+    assert [event["stolen"] for event in Events(folder).read()] == [False, True]
+    with RunLock.acquire(folder) as lock:
+        assert lock.attempt.number == 3
+
+
+def test_an_orphan_does_not_end_its_successor(folder):
+    orphan = RunLock.acquire(folder)
+    with RunLock.acquire(folder, steal=True) as lock:
+        orphan.release()
+        assert lock.still_mine()
+        attempt = current_attempt(folder)
+        assert attempt is not None and attempt.ended is None
+
+
+def test_stealing_a_free_folder_is_an_ordinary_attempt(folder):
+    RunLock.acquire(folder, steal=True).release()
+    assert [event["stolen"] for event in Events(folder).read()] == [False]
+
+
+def test_a_lock_file_replaced_while_taking_it_is_not_trusted(folder, monkeypatch):
+    flock = fcntl.flock
+    thieves = []
+
+    def late(descriptor, operation):
+        flock(descriptor, operation)
+        if not thieves:
+            thieves.append(None)
+            thieves[0] = RunLock.acquire(folder, steal=True)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with pytest.raises(UserError, match="attempt 1"):
+        RunLock.acquire(folder)
+    thieves[0].release()
+
+
+def test_without_locks_the_record_decides(folder, no_locks):
+    first = RunLock.acquire(folder)
+    with pytest.raises(UserError, match="attempt 1"):
+        RunLock.acquire(folder)
+    second = RunLock.acquire(folder, steal=True)
+    assert (first.still_mine(), second.still_mine()) == (False, True)
+    second.release()
+    RunLock.acquire(folder).release()
+
+
+def test_without_locks_another_host_may_be_alive(folder, no_locks, monkeypatch):
+    monkeypatch.setattr(socket, "gethostname", lambda: "node7")
+    RunLock.acquire(folder)
+    monkeypatch.undo()
+    attempt = current_attempt(folder)
+    assert attempt is not None and attempt.is_alive() is None
+    assert replace(attempt, ended="later").is_alive() is False
+
+
+def test_a_damaged_record_is_told(folder):
+    folder.attempt.write_text("{}")
+    with pytest.raises(UserError, match=r"attempt\.json is damaged"):
+        RunLock.acquire(folder)
+    folder.attempt.unlink()
+    RunLock.acquire(folder).release()
+
+
+def test_rubbish_of_a_killed_writer_is_removed(folder):
+    (folder.path / ".metrics.parquet.ab12.tmp").write_bytes(b"half")
+    RunLock.acquire(folder).release()
+    assert not list(folder.path.glob(".*.tmp"))
