@@ -1,12 +1,13 @@
 """Speed of the environment beside the raw engine, a Python loop and MuJoCo Warp on the CPU.
 
-python benchmarks/sim.py [--threads 1] prints control steps per second and the ratios that
+python benchmarks/sim.py [--threads N] prints control steps per second and the ratios that
 docs/task.md quotes. All contenders run the same episodes: the environment's states and controls are
 recorded in mid-flight and replayed. Rounds alternate in one process; the best round counts.
 """
 
 import argparse
 import importlib.util
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,9 +26,7 @@ from s2m.sim.mjcf import mjcf
 from s2m.sim.mujoco import MujocoSimulator
 from s2m.sim.robot import ROBOT
 
-ROUNDS, WARM_UP, WINDOW = 3, 100, 40
-LOOP_ENVS = 128
-"""Environments in the Python loop, whose speed does not depend on their number."""
+ROUNDS, WARM_UP, WINDOW = 3, 60, 20
 
 
 class Episodes:
@@ -123,25 +122,28 @@ def raw(episodes: Episodes, threads: int) -> Case:
 
 
 def python_loop(episodes: Episodes) -> Case:
-    """One mj_step call per environment and physics step from Python, reading the state back."""
-    rows, level = episodes.whole[:LOOP_ENVS], episodes.level
-    datas = [mujoco.MjData(level.model) for _ in rows]
-    nq, _ = level.sizes
+    """The same environment with its physics in a Python loop, one environment after the other."""
+    spec, data = mujoco.mjtState.mjSTATE_FULLPHYSICS, mujoco.MjData(episodes.level.model)
+    inner = episodes.sim.pool.rollout
 
-    def prepare() -> None:
-        for data, row in zip(datas, rows, strict=True):
-            data.qpos[:] = episodes.start[row, 1 : 1 + nq]
-            data.qvel[:] = episodes.start[row, 1 + nq :]
+    def loop(model: Any, datas: Any, start: Any, control: Any, nstep: int, **rest: Any) -> Any:
+        states = np.empty((len(start), nstep, start.shape[1]))
+        for row in range(len(start)):
+            mujoco.mj_setState(model, data, start[row], spec)
+            data.qacc_warmstart[:] = rest["initial_warmstart"][row]
+            for step in range(nstep):
+                data.ctrl[:] = control[row, step]
+                mujoco.mj_step(model, data)
+                mujoco.mj_getState(model, data, states[row, step], spec)
+        return states, None
 
     def run() -> int:
-        for step in range(episodes.controls.shape[1]):
-            for data, row in zip(datas, rows, strict=True):
-                data.ctrl[:] = episodes.controls[row, step]
-                mujoco.mj_step(level.model, data)
-                np.concatenate([data.qpos, data.qvel])
-        return len(rows) * WINDOW
+        episodes.sim.pool.rollout = loop
+        steps = episodes.step_all()
+        episodes.sim.pool.rollout = inner
+        return steps
 
-    return Case("Python loop", run, prepare)
+    return Case("env 1024, Python loop", run, episodes.rewind)
 
 
 def warp(episodes: Episodes, k: int) -> Case | None:
@@ -151,12 +153,12 @@ def warp(episodes: Episodes, k: int) -> Case | None:
     import mujoco_warp
     import warp as wp
 
-    wp.config.quiet = True
+    wp.config.quiet = True  # pyright: ignore[reportAttributeAccessIssue]
     cfg = MujocoCfg(timestep=0.005, decimation=4, integrator="implicitfast")
     xml = mjcf(ROBOT, k, cfg).replace("sparse", "auto").replace(' autoreset="disable"', "")
     model = mujoco.MjModel.from_xml_string(xml)
     data = mujoco.MjData(model)
-    n, window = 256, 4
+    n, window = 256, 2
     data.qpos[:] = episodes.start[0, 1 : 1 + model.nq]
     data.ctrl[:] = episodes.controls[0, 0]
     mujoco.mj_forward(model, data)
@@ -203,7 +205,7 @@ def measure(table: Table, k: int, noise: float, threads: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
     options = parser.parse_args()
     torch.set_num_threads(1)
     table = Table("k", "noise", "what", "control steps/s", "of raw", "outside physics")

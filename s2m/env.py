@@ -54,6 +54,9 @@ class TransportEnv(VecEnv):
     Every step returns fresh tensors: rsl-rl keeps references to observations until the next one.
     """
 
+    cfg: EnvCfg  # pyright: ignore[reportIncompatibleVariableOverride]
+    max_episode_length: int  # pyright: ignore[reportIncompatibleVariableOverride]
+
     def __init__(
         self,
         cfg: EnvCfg,
@@ -73,12 +76,14 @@ class TransportEnv(VecEnv):
                 f"balls = {balls.tolist()}: needs {cfg.num_envs} numbers (one per environment), "
                 f"allowed 1 to {MAX_BALLS}"
             )
-        self.cfg = cfg  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.cfg = cfg
         task = cfg.task
         n = self.num_envs = cfg.num_envs
         self.num_actions = NUM_ACTIONS
         self.max_episode_length = task.episode_steps
-        self.sim = simulator or make_simulator(cfg.sim, n, task.contact_gap, str(dump or "") or None)
+        self.sim = simulator or make_simulator(
+            cfg.sim, n, task.contact_gap, str(dump or "") or None
+        )
         device = self.device = str(self.sim.device)
         self.streams = Streams(cfg.seed, device)
         self.commands = Commands(task.command, n, self.sim.dt, self.streams["command"])
@@ -201,7 +206,10 @@ class TransportEnv(VecEnv):
         env_ids = done.nonzero().squeeze(-1)
         if len(env_ids):
             self._reset(env_ids)
-            if len(env_ids) == self.num_envs and self.curriculum.level_began == self.curriculum.step:
+            if (
+                len(env_ids) == self.num_envs
+                and self.curriculum.level_began == self.curriculum.step
+            ):
                 self.curriculum.restart(env_ids, counts=True)
                 self._stagger()
             self.state.put(env_ids, self.sim.read(env_ids))

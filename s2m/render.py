@@ -38,8 +38,8 @@ class Camera:
         data.qpos[:] = self.sim.qpos[env, : model.nq]
         mujoco.mj_forward(model, data)
         view = mujoco.MjvCamera()
-        view.lookat[:] = data.qpos[:3] + [0.0, 0.0, -0.02]
-        view.distance, view.azimuth, view.elevation = 1.0, 140.0, -33.0
+        view.lookat[:] = data.qpos[:3] + [0.0, 0.0, -0.055]
+        view.distance, view.azimuth, view.elevation = 1.05, 140.0, -32.0
         renderer.update_scene(data, view)
         return renderer.render()
 

@@ -1,5 +1,7 @@
 """The whole environment: streams, permutation, resets, level changes, exactness."""
 
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -179,7 +181,7 @@ def test_reward_is_the_sum_of_the_logged_terms_times_dt():
     assert reward.mean().item() == pytest.approx(total.item() * 0.02, rel=1e-5)
 
 
-EASY = dict(
+EASY: Any = dict(
     length_ratio=0.0, margin=[-9.0] * 4, dangerous=[9.0] * 4, edge=[9.0] * 4,
     linear_error=[9.0] * 4, yaw_error=[9.0] * 4, window=1, check_steps=1, min_stage_episodes=0,
     min_steps_per_level=0,
@@ -188,9 +190,7 @@ EASY = dict(
 
 @pytest.mark.parametrize("stagger", [False, True])
 def test_a_level_change_resets_everyone_with_one_more_ball(stagger):
-    env = make(
-        6, task=TaskCfg(episode_steps=8), curriculum=CurriculumCfg(**EASY, stagger=stagger)
-    )
+    env = make(6, task=TaskCfg(episode_steps=8), curriculum=CurriculumCfg(**EASY, stagger=stagger))
     for _ in range(40):
         _, _, done, extras = env.step(torch.zeros(6, 12))
         if env.events:

@@ -38,13 +38,14 @@ def mjcf(robot: Robot, k: int, cfg: MujocoCfg, *, pictures: bool = False) -> str
     floor.attrib.update(contype="0", conaffinity="0")
     if pictures:
         floor.set("material", "floor")
-        ET.SubElement(
-            world, "light", pos="1.5 -1.5 4", dir="-0.35 0.35 -1", diffuse=".55 .55 .55", mode="track"
-        )
     bodies = {}
     for link in robot.links:
         parent = bodies[link.parent] if link.parent else world
         bodies[link.name] = _body(parent, link, robot.stance_height)
+    if pictures:
+        # The light travels with the robot, so that its shadow stays sharp.
+        sun = ET.SubElement(bodies["base"], "light", type="directional", mode="trackcom")
+        sun.attrib.update(pos="0.7 -0.7 2", dir="-0.35 0.35 -1", diffuse=".5 .5 .5")
     for i in range(k):
         _ball(world, i, cfg)
     _contacts(root, k, cfg)
@@ -54,6 +55,7 @@ def mjcf(robot: Robot, k: int, cfg: MujocoCfg, *, pictures: bool = False) -> str
 
 
 def _scenery(root: ET.Element) -> None:
+    ET.SubElement(root, "statistic", extent="1", center="0 0 0.2")
     visual = ET.SubElement(root, "visual")
     ET.SubElement(visual, "global", offwidth="1280", offheight="960")
     ET.SubElement(visual, "headlight", ambient=".38 .38 .38", diffuse=".35 .35 .35")

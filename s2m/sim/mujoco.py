@@ -120,7 +120,7 @@ class MujocoSimulator:
         rotation = spawn.rotation[rows, :k].double()
         balls[..., 3:] = rotation.numpy()
         velocity = spawn.velocity[rows, :k].double()
-        # A ball that rolls with v turns with (e_z x v) / r; free joints take it in the ball's frame.
+        # Rolling with v is turning with (e_z x v) / r; free joints take it in the ball's frame.
         spin = torch.zeros(m, k, 3, dtype=torch.float64)
         spin[..., 0] = -velocity[..., 1] / BALL_RADIUS
         spin[..., 1] = velocity[..., 0] / BALL_RADIUS
@@ -183,7 +183,7 @@ class MujocoSimulator:
         self.unstable_count += len(states)
 
     def read(self, env_ids: Tensor | None = None) -> TransportState:
-        """Return the state in the base frame; computed in float64, handed out in torch's default."""
+        """Return the state in the base frame, computed in float64."""
         rows = slice(None) if env_ids is None else env_ids.numpy()
         qpos, qvel = torch.from_numpy(self.qpos[rows]), torch.from_numpy(self.qvel[rows])
         n, dtype = len(qpos), torch.get_default_dtype()

@@ -122,7 +122,7 @@ class Robot:
 
     @cached_property
     def tilt_ratio(self) -> float:
-        """Joint angle per plate angle: all thighs (pitch) or all abductions (roll) turn by -ratio."""
+        """Joint angle per plate angle: all thighs (pitch) or abductions (roll) turn by -ratio."""
         return 1.0 / self.hip_ratio
 
     def placed(self) -> dict[str, np.ndarray]:
@@ -207,7 +207,7 @@ def build_robot(
         post = _towards(knuckle, ankle + np.array([0, 0, 0.085]), 0.022, colour=orange)
         links += [
             Link(
-                f"{leg}_hip", "base", tuple(hip.tolist()), 0.5, (0, 0, 0), (5e-4,) * 3,
+                f"{leg}_hip", "base", tuple(hip.tolist()), 0.5, (0, 0, 0), (5e-4, 5e-4, 5e-4),
                 Joint(f"{leg}_abduct", (1, 0, 0), 150.0, 6.0, 60.0, 20.0, (-0.8, 0.8)),
                 (Shape("sphere", (0.03,), colour=dark),),
             ),

@@ -40,9 +40,7 @@ class Commands:
 
     def resample(self, env_ids: Tensor) -> None:
         """Draw new commands: uniform in the box, or zero with probability `standing`."""
-        draw = torch.rand(
-            len(env_ids), 4, generator=self.generator, device=self.target.device
-        )
+        draw = torch.rand(len(env_ids), 4, generator=self.generator, device=self.target.device)
         moving = (draw[:, 3:] >= self.cfg.standing).to(draw.dtype)
         self.target[env_ids] = (draw[:, :3] * 2 - 1) * self.limits * moving
 

@@ -119,7 +119,7 @@ class Curriculum:
         ]
 
     def threshold(self, name: str) -> float:
-        """Return the threshold of a criterion at the present level (at the last: of the one before)."""
+        """Return the level's threshold of a criterion; the last level shows the one before it."""
         limit = getattr(self.cfg, name)
         return limit if isinstance(limit, float) else limit[min(self.level, len(limit)) - 1]
 
@@ -133,9 +133,8 @@ class Curriculum:
         complete = self.finished[:, 0] <= horizon
         self._prune(complete)
         counted = self.episodes + int((self.finished[:, 0] <= horizon).sum())
-        ripe = (
-            self.step - self.level_began >= self.cfg.min_steps_per_level
-            and counted >= max(self.cfg.min_stage_episodes, self.cfg.window)
+        ripe = self.step - self.level_began >= self.cfg.min_steps_per_level and counted >= max(
+            self.cfg.min_stage_episodes, self.cfg.window
         )
         criteria = self.criteria()
         passed = ripe and all(item.passed for item in criteria)

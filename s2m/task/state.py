@@ -38,7 +38,7 @@ class TransportState:
     ball_active: Tensor
     """(n, N) bool: the slot holds a ball."""
     unstable: Tensor
-    """(n,) bool: the simulation broke down in this step; the state is the last sound pose, at rest."""
+    """(n,) bool: the simulation broke down; the state is the last sound pose, at rest."""
 
     def put(self, env_ids: Tensor, other: "TransportState") -> None:
         """Overwrite the rows env_ids by the rows of another state, in place."""

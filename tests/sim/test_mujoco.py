@@ -145,9 +145,7 @@ def test_an_environment_does_not_depend_on_its_neighbours():
 
 
 def _pick(sim, row):
-    return spawn(
-        SpawnCfg(), torch.tensor([int(sim.balls[row])]), torch.Generator().manual_seed(0)
-    )
+    return spawn(SpawnCfg(), torch.tensor([int(sim.balls[row])]), torch.Generator().manual_seed(0))
 
 
 def test_reset_touches_only_the_chosen_environments():

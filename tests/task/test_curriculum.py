@@ -1,6 +1,7 @@
 """Promotion criteria and windows, on scripted episodes."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -33,7 +34,7 @@ def scene(n, *, margin=0.5, dangerous=0.0, edge=0.0, linear_error=0.1, yaw_error
 
 
 def make(n=100, **changes):
-    settings = dict(window=100, check_steps=1, min_stage_episodes=0, min_steps_per_level=0)
+    settings: Any = dict(window=100, check_steps=1, min_stage_episodes=0, min_steps_per_level=0)
     return Curriculum(CurriculumCfg(**{**settings, **changes}), n, LENGTH, "cpu")
 
 

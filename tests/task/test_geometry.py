@@ -45,7 +45,9 @@ def test_tail_mean_is_the_minimum_of_its_variational_form(values, share):
     """CVaR (lower tail) = max_c { c - E[(c - v)^+] / share } (Rockafellar and Uryasev)."""
     tensor = torch.tensor([values], dtype=torch.float64)
     got = geometry.tail_mean(tensor, torch.ones_like(tensor, dtype=torch.bool), share).item()
-    best = max(c - sum(max(c - v, 0) for v in values) / len(values) / share for v in values for c in [v])
+    best = max(
+        c - sum(max(c - v, 0) for v in values) / len(values) / share for v in values for c in [v]
+    )
     assert got == pytest.approx(best, abs=1e-9)
 
 
@@ -71,7 +73,9 @@ def test_roll_is_right_beyond_ninety_degrees():
     assert torch.allclose(geometry.roll(gravity), angles, atol=1e-6)
 
 
-@pytest.mark.parametrize(("k", "margin"), [(1, 1.0), (2, 0.593), (3, 0.415), (4, 0.325), (5, 0.186)])
+@pytest.mark.parametrize(
+    ("k", "margin"), [(1, 1.0), (2, 0.593), (3, 0.415), (4, 0.325), (5, 0.186)]
+)
 def test_packings_have_the_stated_margin_and_touch_at_most(k, margin):
     places = geometry.packing(k)
     assert geometry.largest_margin(k) == pytest.approx(margin, abs=2e-3)
@@ -95,9 +99,8 @@ def test_no_small_move_improves_a_packing(k):
         {
             "type": "ineq",
             "fun": lambda z, a=a, b=b: (
-                (z[2 * a] - z[2 * b]) ** 2 + (z[2 * a + 1] - z[2 * b + 1]) ** 2 - 0.11**2
-            )
-            * 100,
+                ((z[2 * a] - z[2 * b]) ** 2 + (z[2 * a + 1] - z[2 * b + 1]) ** 2 - 0.11**2) * 100
+            ),
         }
         for a, b in pairs
     ]

@@ -124,9 +124,7 @@ def test_one_ball_alone_gives_its_own_distance_none(make_state):
     assert rewards.spacing(torch.ones(1, 10), joined, 0.15).item() == 0
 
 
-places = st.lists(
-    st.tuples(st.floats(-0.13, 0.13), st.floats(-0.09, 0.09)), min_size=1, max_size=5
-)
+places = st.lists(st.tuples(st.floats(-0.13, 0.13), st.floats(-0.09, 0.09)), min_size=1, max_size=5)
 
 
 @settings(max_examples=60, deadline=None)

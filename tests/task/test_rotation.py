@@ -39,8 +39,9 @@ def test_perturb_turns_by_the_small_vector_on_the_left(pairs):
     a, _, p, _ = pairs
     angles = np.random.default_rng(1).uniform(-0.05, 0.05, (50, 3))
     turned = perturb(p, torch.from_numpy(angles))
-    error = Rotation.from_quat(np.roll(turned.numpy(), -1, -1)) * (
-        Rotation.from_rotvec(angles) * a
-    ).inv()
+    error = (
+        Rotation.from_quat(np.roll(turned.numpy(), -1, -1))
+        * (Rotation.from_rotvec(angles) * a).inv()
+    )
     assert error.magnitude().max() < 1e-4
     assert not perturb(torch.zeros(3, 4), torch.ones(3, 3)).any()
