@@ -9,7 +9,7 @@ import math
 import numpy as np
 import torch
 
-from s2m.agents import make_agent
+from s2m.agents import AGENTS
 from s2m.config import EnvCfg
 from s2m.env import TransportEnv
 from s2m.sim.robot import ROBOT
@@ -38,7 +38,7 @@ def standing(k: int) -> None:
 
 def tracking() -> None:
     env = make(1, (0.5, 0.2, 0.3))
-    agent, speeds = make_agent("lqr", env), []
+    agent, speeds = AGENTS["lqr"](env), []
     for step in range(240):
         env.step(agent())
         if step >= 200:

@@ -11,7 +11,6 @@ from scipy.linalg import expm, solve_discrete_are
 from torch import Tensor
 
 from s2m.env import NUM_ACTIONS, TransportEnv
-from s2m.errors import unknown
 from s2m.sim.robot import GRAVITY, LEG_JOINTS, ROBOT
 from s2m.task.geometry import masked_mean
 from s2m.task.rewards import plate_velocity
@@ -110,10 +109,3 @@ AGENTS: dict[str, Callable[[TransportEnv], Agent]] = {
     "random": noise,
     "lqr": Balance,
 }
-
-
-def make_agent(name: str, env: TransportEnv) -> Agent:
-    """Return a reference agent by name."""
-    if name not in AGENTS:
-        raise unknown("agent", name, AGENTS)
-    return AGENTS[name](env)

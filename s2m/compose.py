@@ -12,6 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from s2m import config
+from s2m.encoders.config import EncoderCfg
 from s2m.errors import UserError, unknown
 from s2m.settings import validate
 
@@ -20,9 +21,19 @@ T = TypeVar("T")
 
 _store = ConfigStore.instance()
 _store.store(group="task", name="schema", node=config.TaskCfg)
-_store.store(group="sim", name="mujoco_schema", node=config.MujocoCfg)
-_store.store(name="replay_schema", node=config.ReplayCfg)
-_store.store(name="evaluate_agent_schema", node=config.EvaluateAgentCfg)
+for _name, _schema in config.SIMULATORS.items():
+    _store.store(group="sim", name=f"{_name}_schema", node=_schema)
+for _group, _schema in {
+    "encoder": EncoderCfg,
+    "curriculum": config.CurriculumCfg,
+    "budget": config.BudgetCfg,
+    "ppo": config.PpoCfg,
+}.items():
+    _store.store(group=_group, name="schema", node=_schema)
+# The simulator is left open: its group brings the settings of one of several.
+_store.store(name="run_schema", node=config.RunCfg(sim=None))
+_store.store(name="replay_schema", node=config.ReplayCfg(sim=None))
+_store.store(name="evaluate_schema", node=config.EvaluateCfg(sim=None))
 
 
 def load(schema: type[T], name: str, words: list[str]) -> T:
@@ -37,6 +48,23 @@ def load(schema: type[T], name: str, words: list[str]) -> T:
             raise _refused(error, name) from None
         except OmegaConfBaseException as error:
             raise _mistyped(error) from None
+    assert isinstance(typed, schema)
+    validate(typed)
+    return typed
+
+
+def from_dict(schema: type[T], values: dict[str, Any]) -> T:
+    """Return a checked `schema` object from a resolved config, e.g. that of a run folder."""
+    base = OmegaConf.structured(schema)
+    if "sim" in values:
+        name = values["sim"].get("name")
+        if name not in config.SIMULATORS:
+            raise unknown("simulator", name, config.SIMULATORS)
+        base.sim = OmegaConf.structured(config.SIMULATORS[name])
+    try:
+        typed = OmegaConf.to_object(OmegaConf.merge(base, values))
+    except OmegaConfBaseException as error:
+        raise _mistyped(error) from None
     assert isinstance(typed, schema)
     validate(typed)
     return typed

@@ -1,4 +1,4 @@
-"""The schema of the task and the simulator: every setting, its meaning, unit and range.
+"""The schema of a run: every setting, its meaning, unit and range.
 
 This module imports neither torch nor a simulator, so that the commands which only read configs
 start at once. Values of the paper carry its section; the others are ours and are listed in
@@ -8,6 +8,7 @@ docs/paper-vs-here.md.
 from dataclasses import dataclass, field
 from typing import Any
 
+from s2m.encoders.config import EncoderCfg
 from s2m.settings import setting
 
 
@@ -178,6 +179,18 @@ class MujocoCfg:
 
 
 @dataclass
+class DummyCfg:
+    """The simulator without physics, for tests of everything above it."""
+
+    name: str = setting("dummy", "which simulator", choices=["dummy"])
+    dt: float = setting(0.02, "control period, s", above=0)
+
+
+SIMULATORS = {"mujoco": MujocoCfg, "dummy": DummyCfg}
+"""The settings of each simulator by its name."""
+
+
+@dataclass
 class EnvCfg:
     """A TransportEnv: the task, its curriculum and the simulator under it."""
 
@@ -190,10 +203,65 @@ class EnvCfg:
 
 
 @dataclass
+class PpoCfg:
+    """PPO of rsl-rl; the defaults are the paper's (appendix B) or, where it is silent, rsl-rl's."""
+
+    learning_rate: float = setting(3e-4, "learning rate at the start", above=0)
+    kl_target: float = setting(6e-3, "KL that steers the learning rate; 0 keeps it fixed", low=0)
+    epochs: int = setting(5, "passes over the samples of an iteration", low=1)
+    mini_batches: int = setting(4, "mini-batches per pass", low=1)
+    gamma: float = setting(0.99, "discount", low=0, high=1)
+    lam: float = setting(0.95, "lambda of the advantage estimate", low=0, high=1)
+    clip: float = setting(0.2, "clip range of ratio and value", above=0)
+    entropy: float = setting(0.01, "weight of the entropy bonus", low=0)
+    value: float = setting(1.0, "weight of the value loss", low=0)
+    max_grad_norm: float = setting(1.0, "largest gradient norm, actor and critic each", above=0)
+    init_std: float = setting(1.0, "standard deviation of actions at the start", above=0)
+    reward_scale: float = setting(1.0, "factor on rewards before PPO sees them", above=0)
+
+
+@dataclass
+class BudgetCfg:
+    """How much a run may spend; a budget file also sets the sizes that go with it."""
+
+    name: str = setting("desktop", "name of the budget, kept with the run")
+    version: int = setting(1, "raised whenever a budget file changes what a run computes", low=1)
+    iterations: int = setting(600, "PPO iterations, exactly", low=1)
+    num_envs: int = setting(256, "parallel environments", low=1)
+    steps: int = setting(24, "control steps per environment and iteration", low=1)
+    hidden: list[int] = setting([128, 64], "hidden layers of actor and critic", low=1)
+    checkpoint_every: int = setting(25, "iterations between two checkpoints", low=1)
+    audit_samples: int = setting(4, "group elements per symmetry audit", low=1)
+
+
+@dataclass
+class RunCfg:
+    """One training run: everything that decides its result, and where it is kept."""
+
+    encoder: EncoderCfg = field(default_factory=EncoderCfg)
+    permute: bool = setting(True, "draw a fresh slot permutation for every new ball frame")
+    seed: int = setting(40, "seed of every random stream", low=0, high=2**63 - 1)
+    task: TaskCfg = field(default_factory=TaskCfg)
+    curriculum: CurriculumCfg = field(default_factory=CurriculumCfg)
+    sim: Any = field(default_factory=MujocoCfg)
+    budget: BudgetCfg = field(default_factory=BudgetCfg)
+    ppo: PpoCfg = field(default_factory=PpoCfg)
+    root: str = setting("runs", "folder of all runs")
+    experiment: str = setting("default", "folder of this experiment's runs below root")
+
+    def environment(self) -> EnvCfg:
+        """Return the part of the config that an environment needs."""
+        return EnvCfg(
+            self.budget.num_envs, self.permute, self.seed, self.task, self.curriculum, self.sim
+        )
+
+
+@dataclass
 class ReplayCfg:
     """What `python -m s2m.replay` shows."""
 
     agent: str = setting("lqr", "who acts: zero, random or lqr")
+    run: str = setting("", "run folder whose policy acts instead, in its own task")
     k: str = setting("5", "number of balls, 1 to 5, or all (pictures only)")
     out: str = setting("demo.mp4", "file to write: .mp4 or .gif video, .png picture")
     seconds: float = setting(10.0, "length of the episode, s", above=0, high=60)
@@ -206,10 +274,11 @@ class ReplayCfg:
 
 
 @dataclass
-class EvaluateAgentCfg:
-    """What `python -m s2m.evaluate agent=...` runs."""
+class EvaluateCfg:
+    """What `python -m s2m.evaluate` runs."""
 
     agent: str = setting("lqr", "who acts: zero, random or lqr")
+    run: str = setting("", "run folder whose policy acts instead, in its own task")
     levels: list[int] = setting([1, 2, 3, 4, 5], "numbers of balls", low=1, high=5)
     episodes: int = setting(100, "episodes per number of balls", low=1)
     seed: int = setting(1000, "seed of the episodes", low=0, high=2**63 - 1)

@@ -1,6 +1,6 @@
 """Episodes from step 0 to their end, one row each: the only path to a success rate.
 
-python -m s2m.evaluate agent=lqr evaluates a reference agent.
+python -m s2m.evaluate agent=lqr evaluates a reference agent, run=FOLDER a trained policy.
 """
 
 import csv
@@ -14,11 +14,12 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from s2m.agents import AGENTS, Agent, make_agent
+from s2m.agents import Agent
 from s2m.compose import describe, load
-from s2m.config import EnvCfg, EvaluateAgentCfg
+from s2m.config import EnvCfg, EvaluateCfg
 from s2m.env import TransportEnv
-from s2m.errors import UserError, run_command, unknown
+from s2m.errors import UserError, run_command
+from s2m.trained import cast
 
 Row = dict[str, Any]
 
@@ -110,24 +111,23 @@ def summary(rows: list[Row]) -> Table:
 
 
 def main(words: list[str]) -> None:
-    """Evaluate a reference agent and print its table."""
+    """Evaluate a reference agent or a trained policy and print its table."""
     if "--help" in words or "-h" in words:
         print("python -m s2m.evaluate [setting=value ...]\n")
-        print("\n".join(describe(EvaluateAgentCfg)))
+        print("\n".join(describe(EvaluateCfg)))
         return
-    cfg = load(EvaluateAgentCfg, "evaluate_agent", words)
-    if cfg.agent not in AGENTS:
-        raise unknown("agent", cfg.agent, AGENTS)
+    cfg = load(EvaluateCfg, "evaluate", words)
+    make, task, sim, name = cast(cfg)
     out = Path(cfg.out) if cfg.out else None
     if out and out.suffix != ".csv":
         raise UserError(f"out = {cfg.out}: allowed is a .csv file")
     torch.set_num_threads(1)
-    env_cfg = EnvCfg(seed=cfg.seed, task=cfg.task, sim=cfg.sim)
+    env_cfg = EnvCfg(seed=cfg.seed, task=task, sim=sim)
     with Progress(transient=True) as progress:
-        bar = progress.add_task(cfg.agent, total=cfg.task.episode_steps)
+        bar = progress.add_task(name, total=task.episode_steps)
         rows = run_episodes(
             env_cfg,
-            lambda env: make_agent(cfg.agent, env),
+            make,
             cfg.levels,
             cfg.episodes,
             lambda step, alive: progress.update(bar, completed=step),
@@ -135,7 +135,7 @@ def main(words: list[str]) -> None:
     console = Console()
     if not console.is_terminal:
         console.width = 120
-    console.print(f"agent {cfg.agent}, seed {cfg.seed}", summary(rows))
+    console.print(f"{name}, seed {cfg.seed}", summary(rows))
     if out:
         out.parent.mkdir(parents=True, exist_ok=True)
         with out.open("w", newline="") as file:

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from s2m.agents import make_agent
 from s2m.compose import describe, load
 from s2m.config import EnvCfg, ReplayCfg
 from s2m.env import TransportEnv
 from s2m.errors import UserError, run_command
 from s2m.render import Camera
 from s2m.sim.robot import MAX_BALLS
+from s2m.trained import cast
 
 VIDEOS, PICTURES = (".mp4", ".gif"), (".png",)
 VIDEO_EVERY = 2
@@ -59,11 +59,12 @@ def _steps(cfg: ReplayCfg) -> int:
 def _episode(cfg: ReplayCfg, k: int, every: int) -> list[np.ndarray]:
     """Render every `every`-th step of one episode; a failed episode ends with its last frame."""
     steps = _steps(cfg)
-    cfg.task.episode_steps = steps + 1
-    env_cfg = EnvCfg(num_envs=1, seed=cfg.seed, task=cfg.task, sim=cfg.sim)
+    make, task, sim, _ = cast(cfg)
+    task.episode_steps = steps + 1
+    env_cfg = EnvCfg(num_envs=1, seed=cfg.seed, task=task, sim=sim)
     env = TransportEnv(env_cfg, balls=torch.tensor([k]))
     camera = Camera(env.sim, cfg.width, cfg.height)  # pyright: ignore[reportArgumentType]
-    agent = make_agent(cfg.agent, env)
+    agent = make(env)
     frames = []
     try:
         for step in range(steps):

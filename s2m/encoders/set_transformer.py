@@ -64,6 +64,5 @@ def _compact(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     if needed == mask.shape[-1]:
         return tokens, mask
     slots = mask.int().topk(needed, -1).indices
-    return tokens.gather(1, slots.unsqueeze(-1).expand(-1, -1, tokens.shape[-1])), mask.gather(
-        1, slots
-    )
+    features = slots.unsqueeze(-1).expand(-1, -1, tokens.shape[-1])
+    return tokens.gather(1, features), mask.gather(1, slots)

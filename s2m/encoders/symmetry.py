@@ -39,7 +39,7 @@ def compose(first: Tensor, second: Tensor) -> Tensor:
 def permute(element: Tensor, x: Tensor) -> Tensor:
     """Apply g to balls (B, H, N, ...) or masks (B, H, N): (g X)_ti = x_t,pi_t^-1(i)."""
     source = inverse(element)
-    source = source.view(*source.shape, *[1] * (x.dim() - 3)).expand_as(x)
+    source = source.reshape(*source.shape, *[1] * (x.dim() - 3)).expand_as(x)
     return x.gather(2, source)
 
 

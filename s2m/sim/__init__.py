@@ -5,7 +5,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from s2m.config import MujocoCfg
+from s2m.config import SIMULATORS, DummyCfg, MujocoCfg
 from s2m.errors import unknown
 from s2m.task.state import Spawn, TransportState
 
@@ -51,9 +51,12 @@ class Simulator(Protocol):
 
 def make_simulator(cfg: Any, num_envs: int, contact_gap: float, dump: str | None) -> Simulator:
     """Build the simulator that a config names; `dump` is the folder for offending states."""
-    if cfg.name == "mujoco":
+    if isinstance(cfg, MujocoCfg):
         from s2m.sim.mujoco import MujocoSimulator
 
-        assert isinstance(cfg, MujocoCfg)
         return MujocoSimulator(cfg, num_envs, contact_gap, dump)
-    raise unknown("simulator", cfg.name, ["mujoco"])
+    if isinstance(cfg, DummyCfg):
+        from s2m.sim.dummy import DummySimulator
+
+        return DummySimulator(cfg, num_envs)
+    raise unknown("simulator", getattr(cfg, "name", cfg), SIMULATORS)

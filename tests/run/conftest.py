@@ -6,6 +6,12 @@ import pytest
 from s2m.run.folder import RunFolder
 
 
+@pytest.fixture(autouse=True)
+def no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare the disk: syncing matters when the power is cut, and no test does that."""
+    monkeypatch.setattr("os.fsync", lambda _: None)
+
+
 @pytest.fixture
 def config() -> dict[str, Any]:
     return {

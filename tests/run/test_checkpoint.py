@@ -1,5 +1,6 @@
 import hashlib
 import pickle
+import resource
 from collections import OrderedDict
 
 import numpy as np
@@ -91,14 +92,26 @@ def test_last_three_and_tagged_ones_stay(folder):
 
 def test_a_resumed_run_does_not_drop_its_own_checkpoints_for_damaged_later_ones(folder):
     for iteration in [10, 20, 30, 40]:
-        save(folder, iteration, {})
+        save(folder, iteration, {}, keep=4)
     for path in saved(folder)[1:]:
         path.write_bytes(b"")
     found = load_latest(folder)
-    assert found is not None and found.iteration == 20
-    save(folder, 25, {})
+    assert found is not None and found.iteration == 10
+    save(folder, 15, {})
     found = load_latest(folder)
-    assert found is not None and found.iteration == 25
+    assert found is not None and found.iteration == 15
+
+
+def test_a_full_disk_leaves_the_older_ones_and_no_rubbish(folder):
+    save(folder, 1, {"a": torch.ones(1)})
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, hard))
+    try:
+        with pytest.raises(OSError):
+            save(folder, 2, {"a": torch.ones(10_000)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [path.name for path in folder.checkpoints.iterdir()] == ["000000001.pt"]
 
 
 def test_no_checkpoint_is_none(folder):

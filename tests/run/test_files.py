@@ -1,9 +1,11 @@
 import math
+import os
 import resource
+import stat
 import struct
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s2m.errors import UserError
@@ -21,6 +23,8 @@ from s2m.run.files import (
     write_json,
 )
 
+steady = settings(deadline=None, derandomize=True)
+
 
 def test_a_failed_write_leaves_the_old_file_and_no_rubbish(root):
     path = root / "file"
@@ -30,6 +34,19 @@ def test_a_failed_write_leaves_the_old_file_and_no_rubbish(root):
         raise RuntimeError
     assert path.read_bytes() == b"old"
     assert list(root.iterdir()) == [path]
+
+
+def test_content_is_on_the_disk_before_its_name_and_both_before_the_return(root, monkeypatch):
+    calls = []
+    replace = os.replace
+
+    def record(descriptor):
+        calls.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+
+    monkeypatch.setattr(os, "fsync", record)
+    monkeypatch.setattr(os, "replace", lambda *paths: (calls.append("rename"), replace(*paths)))
+    write_file(root / "file", b"data")
+    assert calls == ["file", "rename", "folder"]
 
 
 def test_files_get_the_usual_permissions(root):
@@ -48,6 +65,7 @@ def test_only_temporary_files_are_removed(root):
     assert [path.name for path in root.iterdir()] == ["a.tmp"]
 
 
+@steady
 @given(st.floats())
 def test_every_float_survives_json(value):
     text = to_json({"a": [value]})
@@ -94,6 +112,7 @@ def test_torn_lines_longer_than_a_block(root, monkeypatch, content):
     assert path.read_bytes() == content[: content.rfind(b"\n") + 1]
 
 
+@steady
 @given(st.lists(st.sampled_from([b"", b"a", b"bb", b"cccccccccc", b"\n", b"\n\n"])))
 def test_reading_backwards_is_reading_reversed(tmp_path_factory, parts):
     path = tmp_path_factory.mktemp("lines") / "lines"

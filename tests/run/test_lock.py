@@ -5,6 +5,7 @@ import os
 import socket
 from dataclasses import replace
 from multiprocessing.connection import Connection
+from unittest import mock
 
 import pytest
 
@@ -152,10 +153,11 @@ def test_without_locks_the_record_decides(folder, no_locks):
     RunLock.acquire(folder).release()
 
 
-def test_without_locks_another_host_may_be_alive(folder, no_locks, monkeypatch):
-    monkeypatch.setattr(socket, "gethostname", lambda: "node7")
-    RunLock.acquire(folder)
-    monkeypatch.undo()
+def test_without_locks_another_host_may_be_alive(folder, no_locks):
+    with mock.patch("socket.gethostname", return_value="node7"):
+        RunLock.acquire(folder)
+    with pytest.raises(UserError, match="host node7"):
+        RunLock.acquire(folder)
     attempt = current_attempt(folder)
     assert attempt is not None and attempt.is_alive() is None
     assert replace(attempt, ended="later").is_alive() is False

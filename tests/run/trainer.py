@@ -2,10 +2,12 @@
 
 import os
 import signal
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from s2m.run import journal
 from s2m.run.checkpoint import load_latest, save
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
@@ -19,7 +21,7 @@ def train(path: str, iterations: int, every: int) -> None:
     """Run up to `iterations` from wherever the folder is, with a checkpoint `every` so many."""
     folder = RunFolder.create(path, CONFIG)
     with RunLock.acquire(folder) as lock:
-        events, journal = Events(folder, lock.attempt.number), Journal(folder)
+        events, metrics = Events(folder, lock.attempt.number), Journal(folder)
         generator = torch.Generator().manual_seed(1)
         done, level, position = -1, 1, torch.zeros(3, dtype=torch.float64)
         checkpoint = load_latest(folder, events)
@@ -27,28 +29,34 @@ def train(path: str, iterations: int, every: int) -> None:
             done, level = checkpoint.iteration, checkpoint.state["level"]
             position = checkpoint.state["position"]
             generator.set_state(checkpoint.state["generator"])
-        journal.rewind(done)
+        metrics.rewind(done)
         events.rewind(done)
         for i in range(done + 1, iterations):
             position = position + torch.randn(3, generator=generator, dtype=torch.float64)
             row = {f"position/{axis}": float(x) for axis, x in zip("xyz", position, strict=True)}
-            journal.append(i, row | {"time/attempt": float(lock.attempt.number)})
+            metrics.append(i, row | {"time/attempt": float(lock.attempt.number)})
             if level < 5 and abs(float(position[0])) > level:
                 level += 1
                 events.append("level", iteration=i, level=level)
             if (i + 1) % every == 0:
                 state = {"level": level, "position": position, "generator": generator.get_state()}
-                journal.compact(i)
+                metrics.compact(i)
                 save(folder, i, state, keep=2)
-        journal.close()
+        metrics.close()
         folder.write_result("train", {"level": level, "position": position.tolist()})
 
 
-def train_until(call: int, path: str, iterations: int, every: int) -> None:
-    """Train, and die by SIGKILL at the given call that changes a file, half way if it writes.
+def log(path: str, iterations: int, every: int) -> None:
+    """Only log rows, and compact the older half of them `every` so many."""
+    metrics = Journal(RunFolder(path))
+    for i in range(iterations):
+        metrics.append(i, {"a": i / 7})
+        if (i + 1) % every == 0:
+            metrics.compact(i - every // 2)
 
-    A kill does not empty the caches of the system, so no time is spent on syncing.
-    """
+
+def die_at(call: int, work: Callable[..., None], *given: Any) -> None:
+    """Work, and die by SIGKILL at the given call that changes a file, half way if it writes."""
     calls = 0
 
     def dying(function: Any) -> Any:
@@ -64,7 +72,10 @@ def train_until(call: int, path: str, iterations: int, every: int) -> None:
 
         return wrapper
 
-    write, os.fsync = os.write, lambda _: None
+    write = os.write
+    os.fsync = lambda _: None
     for name in ["open", "mkdir", "write", "replace", "ftruncate", "unlink"]:
         setattr(os, name, dying(getattr(os, name)))
-    train(path, iterations, every)
+    # Rows that compaction keeps in the journal would make up for a lost table.
+    journal.KEPT = 1
+    work(*given)

@@ -1,0 +1,130 @@
+"""PPO of rsl-rl around the set policy: how a run's networks are built, stepped, saved and loaded.
+
+The loop is ours and not rsl-rl's OnPolicyRunner: that one repeats an iteration after a resume, adds
+the budget once more and saves neither random numbers nor environments.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from rsl_rl.algorithms import PPO
+from rsl_rl.env import VecEnv
+from rsl_rl.storage import RolloutStorage
+from tensordict import TensorDict
+from torch import Tensor
+
+from s2m.config import RunCfg
+from s2m.policy import GROUPS, SetPolicy
+
+
+def make_actor(cfg: RunCfg, obs: TensorDict, num_actions: int) -> SetPolicy:
+    """Build the actor that fits these observations."""
+    noise = {
+        "class_name": "GaussianDistribution",
+        "init_std": cfg.ppo.init_std,
+        "std_type": "log",
+    }
+    return _network(cfg, obs, "actor", num_actions, distribution_cfg=noise)
+
+
+def _network(cfg: RunCfg, obs: TensorDict, part: str, outputs: int, **rest: Any) -> SetPolicy:
+    return SetPolicy(
+        obs, GROUPS, part, outputs, encoder=cfg.encoder, command=cfg.task.command,
+        hidden_dims=cfg.budget.hidden, activation="elu", **rest,
+    )  # fmt: skip
+
+
+class Learner:
+    """Collects samples from an environment and learns from them, one iteration at a time."""
+
+    def __init__(self, cfg: RunCfg, env: VecEnv) -> None:
+        """Build actor and critic with separate encoders; seed torch's own generator first."""
+        self.cfg, self.env = cfg, env
+        self.obs = env.get_observations()
+        ppo, budget = cfg.ppo, cfg.budget
+        device = str(env.device)
+        storage = RolloutStorage(
+            "rl", env.num_envs, budget.steps, self.obs, [env.num_actions], device
+        )
+        self.ppo = PPO(
+            make_actor(cfg, self.obs, env.num_actions),
+            _network(cfg, self.obs, "critic", 1),
+            storage,
+            num_learning_epochs=ppo.epochs,
+            num_mini_batches=ppo.mini_batches,
+            clip_param=ppo.clip,
+            gamma=ppo.gamma,
+            lam=ppo.lam,
+            value_loss_coef=ppo.value,
+            entropy_coef=ppo.entropy,
+            learning_rate=ppo.learning_rate,
+            max_grad_norm=ppo.max_grad_norm,
+            schedule="adaptive" if ppo.kl_target > 0 else "fixed",
+            desired_kl=ppo.kl_target,
+            device=device,
+        )
+        self.ppo.train_mode()
+
+    @property
+    def actor(self) -> SetPolicy:
+        """The policy in training."""
+        return self.ppo.actor  # pyright: ignore[reportReturnType]
+
+    def collect(self) -> dict[str, float]:
+        """Fill the storage with one iteration of samples; return the means of what was logged."""
+        total: Tensor | None = None
+        names: list[str] = []
+        rewards = torch.zeros((), device=self.env.device)
+        with torch.inference_mode():
+            for _ in range(self.cfg.budget.steps):
+                actions = self.ppo.act(self.obs)
+                self.obs, reward, done, extras = self.env.step(actions)
+                scaled = reward * self.cfg.ppo.reward_scale
+                self.ppo.process_env_step(self.obs, scaled, done, extras)
+                rewards += reward.mean()
+                logged = torch.stack(list(extras["log"].values()))
+                names = list(extras["log"])
+                total = logged if total is None else total + logged
+            self.ppo.compute_returns(self.obs)
+        assert total is not None
+        means = (total / self.cfg.budget.steps).tolist()
+        mean_reward = rewards.item() / self.cfg.budget.steps
+        return {"reward/mean": mean_reward, **dict(zip(names, means, strict=True))}
+
+    def update(self) -> dict[str, float]:
+        """Learn from the stored samples; return losses and the state of the exploration."""
+        losses = self.ppo.update()
+        return {
+            **{f"loss/{name}": float(value) for name, value in losses.items()},
+            "policy/std": self.actor.output_std.mean().item(),
+            "policy/learning_rate": self.ppo.learning_rate,
+        }
+
+    def is_finite(self) -> bool:
+        """Tell whether every parameter is still a number."""
+        parts = (*self.ppo.actor.parameters(), *self.ppo.critic.parameters())
+        return all(bool(torch.isfinite(p).all()) for p in parts)
+
+    def act_on_balls(self) -> Callable[[Tensor], Tensor]:
+        """Return the deterministic policy as a function of the balls, all else as observed."""
+
+        def act(balls: Tensor) -> Tensor:
+            return self.actor(self.obs.clone(recurse=False).update({"balls": balls}))
+
+        return act
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything that decides the future of the networks, torch's generator included."""
+        return {
+            **self.ppo.save(),
+            "learning_rate": self.ppo.learning_rate,
+            "random": torch.get_rng_state(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state; the environment must have been restored before."""
+        self.ppo.load(state, None, strict=True)
+        self.ppo.learning_rate = state["learning_rate"]
+        torch.set_rng_state(state["random"])
+        self.obs = self.env.get_observations()

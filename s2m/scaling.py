@@ -1,0 +1,52 @@
+"""Fixed scaling of observations, about one unit for what matters in this task.
+
+Running normalisation is not used: it blows 258 strongly correlated inputs up to unit variance,
+which drives the adaptive learning rate of PPO to its floor, and statistics per ball slot would
+break the symmetry of the slots. (x - offset) * scale, the same for every encoder and seed.
+"""
+
+import torch
+from torch import Tensor
+
+from s2m.config import CommandCfg
+from s2m.sim.robot import BALL_RADIUS, LEG_JOINTS, LEGS, ROBOT
+from s2m.task.geometry import HALF_PLATE
+from s2m.task.observations import PROPRIO_FRAMES
+
+ANGULAR_VELOCITY = (0.5, 0.5, 0.5)
+GRAVITY = (8.0, 8.0, 1.0)
+JOINT_POSITION = {"abduct": 6.0, "thigh": 6.0, "steer": 0.5}
+JOINT_VELOCITY = {"abduct": 0.5, "thigh": 0.5, "steer": 0.1}
+ACTION = 0.3
+HEIGHT = 20.0
+BALL = (1 / HALF_PLATE[0], 1 / HALF_PLATE[1], 20.0, *(4.0,) * 3, *(0.25,) * 4, *(1.0,) * 3, 1.0)
+
+
+def proprio_scaling() -> tuple[Tensor, Tensor]:
+    """Return offset and scale (258,) of the proprioception window."""
+    joints = [LEG_JOINTS[i % len(LEG_JOINTS)] for i in range(len(LEGS) * len(LEG_JOINTS))]
+    scale = [
+        *ANGULAR_VELOCITY,
+        *GRAVITY,
+        *(JOINT_POSITION[name] for name in joints),
+        *(JOINT_VELOCITY[name] for name in joints),
+        *(ACTION for _ in joints),
+        HEIGHT,
+    ]
+    offset = torch.zeros(len(scale))
+    offset[5] = -1.0
+    offset[-1] = ROBOT.stance_height
+    return offset.repeat(PROPRIO_FRAMES), torch.tensor(scale).repeat(PROPRIO_FRAMES)
+
+
+def command_scale(cfg: CommandCfg) -> Tensor:
+    """Return the scale (3,) that maps the range of commands to [-1, 1]."""
+    limits = torch.tensor([cfg.linear_x, cfg.linear_y, cfg.yaw])
+    return torch.where(limits > 0, 1 / limits.clamp(min=1e-9), 0.0)
+
+
+def ball_scaling() -> tuple[Tensor, Tensor]:
+    """Return offset and scale (14,) of a ball's features; every slot has the same."""
+    offset = torch.zeros(len(BALL))
+    offset[2] = ROBOT.plate_height + BALL_RADIUS
+    return offset, torch.tensor(BALL)

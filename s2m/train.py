@@ -1,0 +1,238 @@
+"""Train a run folder: to exactly its budget, through any number of interruptions.
+
+On the CPU a run that was killed and resumed ends bit-equal to one that was not: a checkpoint holds
+networks, optimizer, learning rate, random generators, simulator, histories and curriculum, and what
+was journalled after it is taken back when the run goes on from it.
+"""
+
+import math
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import NoReturn
+
+import torch
+
+from s2m.compose import from_dict
+from s2m.config import RunCfg
+from s2m.encoders.registry import parameter_table
+from s2m.encoders.symmetry import audit
+from s2m.env import TransportEnv
+from s2m.errors import UserError
+from s2m.learner import Learner
+from s2m.progress import Progress
+from s2m.run import checkpoint
+from s2m.run.events import Events
+from s2m.run.folder import RunFolder
+from s2m.run.journal import Journal
+from s2m.run.lock import RunLock
+from s2m.sim.robot import MAX_BALLS
+from s2m.task.observations import BALL_FRAMES, BALL_SIZE
+
+FINISHED, STOPPED = "finished", "stopped"
+
+
+class Diverged(UserError):
+    """Training produced something that is not a number."""
+
+
+class Superseded(UserError):
+    """A later attempt has taken the folder; this one must not write any more."""
+
+
+def train(folder: RunFolder, progress: Progress | None = None) -> str:
+    """Train until the budget is spent (FINISHED) or somebody asks to stop (STOPPED)."""
+    if folder.result("train") is not None:
+        return FINISHED
+    with RunLock.acquire(folder) as lock:
+        trainer = Trainer(folder, lock, progress or Progress.silent())
+        try:
+            with _stop_signals(trainer):
+                return trainer.run()
+        finally:
+            trainer.close()
+
+
+class Trainer:
+    """One attempt at a run."""
+
+    def __init__(self, folder: RunFolder, lock: RunLock, progress: Progress) -> None:
+        """Build everything from the folder's frozen config."""
+        self.folder, self.lock, self.progress = folder, lock, progress
+        self.cfg = from_dict(RunCfg, folder.config())
+        self.events = Events(folder, lock.attempt.number)
+        self.journal = Journal(folder)
+        torch.set_num_threads(1)
+        torch.manual_seed(self.cfg.seed)
+        self.env = TransportEnv(self.cfg.environment(), dump=folder.unstable)
+        self.learner = Learner(self.cfg, self.env)
+        self.iteration = 0
+        """Finished iterations."""
+        self.stop_reason: str | None = None
+
+    def run(self) -> str:
+        """Go on from the newest sound checkpoint to the end of the budget."""
+        self._resume()
+        budget = self.cfg.budget
+        self.progress.begin(self.folder, self.cfg, self.iteration)
+        while self.iteration < budget.iterations:
+            self._check_stop()
+            if self.stop_reason:
+                return self._leave()
+            self._iterate()
+        self._finish()
+        return FINISHED
+
+    def _resume(self) -> None:
+        found = checkpoint.load_latest(self.folder, self.events)
+        if found is not None:
+            try:
+                self.env.load_state_dict(found.state["env"])
+                self.learner.load_state_dict(found.state["learner"])
+            except (RuntimeError, KeyError, ValueError) as error:
+                raise UserError(
+                    f"{found.path} does not fit this run's config (another encoder or size?): "
+                    f"{str(error).splitlines()[0]}"
+                ) from error
+            self.iteration = found.iteration
+        if self.journal.last() is not None or found is not None:
+            self.journal.rewind(self.iteration)
+            self.events.rewind(self.iteration)
+
+    def _iterate(self) -> None:
+        began = time.perf_counter()
+        self.iteration += 1
+        try:
+            row = self.learner.collect()
+            collected = time.perf_counter()
+            row.update(self.learner.update())
+        except (RuntimeError, ValueError):
+            # torch's distributions refuse parameters that are not numbers.
+            if self.learner.is_finite():
+                raise
+            self._diverged("a network weight")
+        updated = time.perf_counter()
+        if not self.lock.still_mine():
+            raise Superseded(f"{self.folder.path} was taken over by a later attempt; leaving")
+        changes = self._record_levels()
+        row.update(self._curriculum_row())
+        planned = self.iteration % self.cfg.budget.checkpoint_every == 0
+        last = self.iteration == self.cfg.budget.iterations
+        if planned or changes or last:
+            row.update(self._audit())
+        row.update(
+            {
+                "time/collect": collected - began,
+                "time/update": updated - collected,
+                "time/iteration": time.perf_counter() - began,
+            }
+        )
+        self.journal.append(self.iteration, row)
+        self._check_divergence(row)
+        if planned or changes or last:
+            tag = "final" if last else f"level{changes[-1]}" if changes else None
+            self._save(tag)
+        self.progress.iteration(self.iteration, row, self.env.curriculum.criteria())
+
+    def _record_levels(self) -> list[int]:
+        changes = [event.level for event in self.env.events]
+        for event in self.env.events:
+            details = {k: v for k, v in asdict(event).items() if k != "level"}
+            self.events.append("level", iteration=self.iteration, level=event.level, **details)
+            self.progress.event(f"iteration {self.iteration}: level {event.level}")
+        self.env.events.clear()
+        return changes
+
+    def _curriculum_row(self) -> dict[str, float]:
+        row = {"curriculum/level": float(self.env.curriculum.level)}
+        for item in self.env.curriculum.criteria():
+            if not math.isnan(item.value):
+                row[f"criteria/{item.name}"] = item.value
+        return row
+
+    def _audit(self) -> dict[str, float]:
+        """Audit at planned checkpoints only, from numbers of its own: a stop changes nothing."""
+        generator = torch.Generator().manual_seed(self.cfg.seed + self.iteration)
+        balls = self.learner.obs["balls"]
+        return audit(self.learner.act_on_balls(), balls, self.cfg.budget.audit_samples, generator)
+
+    def _check_divergence(self, row: dict[str, float]) -> None:
+        broken = [name for name, value in row.items() if not math.isfinite(value)]
+        if broken or not self.learner.is_finite():
+            self._diverged(", ".join(broken) or "a network weight")
+
+    def _diverged(self, what: str) -> NoReturn:
+        self.events.append("diverged", iteration=self.iteration, what=what)
+        raise Diverged(
+            f"{self.folder.path} diverged at iteration {self.iteration}: {what} is not finite; "
+            "lower ppo.learning_rate, or look at unstable/ in the folder"
+        )
+
+    def _save(self, tag: str | None) -> None:
+        # Metrics first: then no checkpoint is ahead of them, even after a power cut.
+        self.journal.compact(self.iteration)
+        state = {"env": self.env.state_dict(), "learner": self.learner.state_dict()}
+        checkpoint.save(self.folder, self.iteration, state, tag)
+
+    def _check_stop(self) -> None:
+        if self.folder.stop.exists():
+            self.stop_reason = "stop file"
+
+    def _leave(self) -> str:
+        self._save(None)
+        self.folder.stop.unlink(missing_ok=True)
+        self.events.append("stopped", iteration=self.iteration, reason=self.stop_reason)
+        self.progress.event(f"stopped at iteration {self.iteration} ({self.stop_reason})")
+        return STOPPED
+
+    def _finish(self) -> None:
+        sizes = parameter_table(self.cfg.encoder, BALL_FRAMES, MAX_BALLS, BALL_SIZE)
+        levels = {
+            str(event["level"]): event["iteration"]
+            for event in self.events.read()
+            if event["kind"] == "level"
+        }
+        budget = self.cfg.budget
+        self.folder.write_result(
+            "train",
+            {
+                "iterations": self.iteration,
+                "samples": self.iteration * budget.num_envs * budget.steps,
+                "level": self.env.curriculum.level,
+                "levels": levels,
+                "attempts": self.lock.attempt.number,
+                "encoder_parameters": {size.name: size.parameters for size in sizes},
+                "actor_parameters": sum(p.numel() for p in self.learner.actor.parameters()),
+            },
+        )
+        self.progress.event(
+            f"finished {self.iteration} iterations at level {self.env.curriculum.level}"
+        )
+
+    def close(self) -> None:
+        """Release files, the display and the simulator."""
+        self.journal.close()
+        self.progress.end()
+        self.env.close()
+
+
+@contextmanager
+def _stop_signals(trainer: Trainer) -> Iterator[None]:
+    """Let SIGINT, SIGTERM and SIGUSR2 end the run at the next iteration, with a checkpoint."""
+
+    def stop(number: int, _: object) -> None:
+        trainer.stop_reason = signal.Signals(number).name
+
+    watched = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR2)
+    try:
+        before = {number: signal.signal(number, stop) for number in watched}
+    except ValueError:  # not the main thread: whoever runs it there uses the stop file
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,83 @@
+"""The policy of a run folder, ready to act, beside the reference agents."""
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from tensordict import TensorDict
+
+from s2m.agents import AGENTS, Agent
+from s2m.compose import from_dict
+from s2m.config import EvaluateCfg, ReplayCfg, RunCfg, TaskCfg
+from s2m.env import NUM_ACTIONS, TransportEnv
+from s2m.errors import UserError, unknown
+from s2m.learner import make_actor
+from s2m.policy import SetPolicy
+from s2m.run import checkpoint
+from s2m.run.folder import RunFolder
+from s2m.sim.robot import MAX_BALLS
+from s2m.task.observations import BALL_FRAMES, BALL_SIZE, PROPRIO_FRAMES, PROPRIO_SIZE
+
+
+class Trained:
+    """A run's config and the actor of its newest sound checkpoint."""
+
+    def __init__(self, path: Path | str) -> None:
+        """Open a run folder; the policy is loaded when it is first used."""
+        self.folder = RunFolder.open(path)
+        self.cfg = from_dict(RunCfg, self.folder.config())
+
+    @cached_property
+    def checkpoint(self) -> checkpoint.Checkpoint:
+        """The newest sound checkpoint."""
+        found = checkpoint.load_latest(self.folder)
+        if found is None:
+            raise UserError(f"{self.folder.path} has no checkpoint yet: train it first")
+        return found
+
+    @cached_property
+    def actor(self) -> SetPolicy:
+        """The policy, for deterministic actions."""
+        balls = torch.zeros(1, BALL_FRAMES, MAX_BALLS, BALL_SIZE)
+        example = TensorDict(
+            {
+                "proprio": torch.zeros(1, PROPRIO_FRAMES * PROPRIO_SIZE),
+                "command": torch.zeros(1, 3),
+                "balls": balls,
+                "balls_clean": balls,
+            },
+            batch_size=[1],
+        )
+        actor = make_actor(self.cfg, example, NUM_ACTIONS)
+        try:
+            actor.load_state_dict(self.checkpoint.state["learner"]["actor_state_dict"])
+        except (RuntimeError, KeyError) as error:
+            raise UserError(
+                f"{self.checkpoint.path} does not fit the config of its run: "
+                f"{str(error).splitlines()[0]}"
+            ) from error
+        return actor.eval()
+
+    def agent(self, env: TransportEnv) -> Agent:
+        """Return the policy as an agent of an environment."""
+        actor = self.actor
+
+        def act() -> torch.Tensor:
+            with torch.inference_mode():
+                return actor(env.get_observations())
+
+        return act
+
+
+def cast(
+    cfg: EvaluateCfg | ReplayCfg,
+) -> tuple[Callable[[TransportEnv], Agent], TaskCfg, Any, str]:
+    """Return who acts, in which task and simulator, and the actor's name."""
+    if cfg.run:
+        trained = Trained(cfg.run)
+        return trained.agent, trained.cfg.task, trained.cfg.sim, trained.folder.path.name
+    if cfg.agent not in AGENTS:
+        raise unknown("agent", cfg.agent, AGENTS)
+    return AGENTS[cfg.agent], cfg.task, cfg.sim, f"agent {cfg.agent}"

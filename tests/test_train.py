@@ -1,0 +1,291 @@
+"""Training survives anything: kills, signals, damaged files; and it spends exactly its budget."""
+
+import os
+import random
+import signal
+import time
+from dataclasses import asdict, replace
+
+import pytest
+import torch
+
+from s2m.compose import load
+from s2m.config import RunCfg
+from s2m.errors import UserError
+from s2m.run import checkpoint
+from s2m.run.events import Events
+from s2m.run.folder import RunFolder
+from s2m.run.journal import Journal
+from s2m.run.metrics import deterministic
+from s2m.train import FINISHED, STOPPED, Diverged, train
+
+TINY = [
+    "sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=6", "budget.iterations=12",
+    "encoder.width=8", "encoder.embedding=8", "ppo.epochs=2", "ppo.mini_batches=2",
+    "task.episode_steps=12", "curriculum.window=8", "curriculum.min_stage_episodes=8",
+    "curriculum.min_steps_per_level=12", "curriculum.check_steps=6",
+]  # fmt: skip
+ENCODERS = ("flat_mlp", "branch_mlp", "dshc", "set_transformer", "pfds", "set_transformer_pf")
+
+
+def create(path, *words):
+    config = asdict(load(RunCfg, "config", [*TINY, *words]))
+    return RunFolder.create(path, config)
+
+
+def outcome(folder):
+    """Everything of a finished run that must not depend on how it got there."""
+    newest = checkpoint.load_latest(folder)
+    assert newest is not None
+    metrics = deterministic(Journal(folder).read())
+    levels = [
+        {key: value for key, value in event.items() if key not in ("time", "attempt")}
+        for event in Events(folder).read()
+        if event["kind"] == "level"
+    ]
+    result = dict(folder.result("train") or {})
+    result.pop("attempts", None)
+    return newest.iteration, newest.state, metrics, levels, result
+
+
+def assert_same(first, second):
+    assert first[0] == second[0]
+    _same_state(first[1], second[1], "state")
+    assert first[2].equals(second[2])
+    assert first[3] == second[3]
+    assert first[4] == second[4]
+
+
+def _same_state(a, b, name):
+    assert type(a) is type(b), name
+    if isinstance(a, dict):
+        assert a.keys() == b.keys(), name
+        for key in a:
+            _same_state(a[key], b[key], f"{name}.{key}")
+    elif isinstance(a, list | tuple):
+        assert len(a) == len(b), name
+        for i, pair in enumerate(zip(a, b, strict=True)):
+            _same_state(*pair, f"{name}[{i}]")
+    elif isinstance(a, torch.Tensor):
+        assert torch.equal(a, b), name
+    else:
+        assert a == b, name
+
+
+def in_child(folder):
+    """Train in a forked process, which a test may kill without paying for another start."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = 0 if train(folder) == FINISHED else 75
+        finally:
+            os._exit(code)
+    return child
+
+
+def train_with_kills(folder, kills, chance, longest):
+    done = 0
+    while done < kills:
+        child = in_child(folder)
+        time.sleep(chance.uniform(0.0, longest))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        if not os.WIFSIGNALED(status):
+            break
+        done += 1
+    assert train(folder) == FINISHED
+    return done
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *([f"encoder={name}"] for name in ENCODERS),
+        ["permute=false"],
+        ["encoder=dshc", "permute=false"],
+    ],
+    ids=lambda words: "-".join(word.split("=")[1] for word in words),
+)
+def test_a_killed_run_ends_bit_equal_to_an_undisturbed_one(tmp_path, words):
+    calm, shaken = (create(tmp_path / name, *words) for name in ("calm", "shaken"))
+    began = time.monotonic()
+    assert train(calm) == FINISHED
+    needed = time.monotonic() - began
+    train_with_kills(shaken, 2, random.Random(str(words)), needed)
+    assert_same(outcome(calm), outcome(shaken))
+
+
+@pytest.mark.slow
+def test_forty_iterations_on_mujoco_survive_ten_kills(tmp_path):
+    words = [
+        "sim=mujoco",
+        "budget.iterations=40",
+        "budget.num_envs=24",
+        "budget.checkpoint_every=3",
+    ]
+    calm, shaken = (create(tmp_path / name, *words) for name in ("calm", "shaken"))
+    began = time.monotonic()
+    assert train(calm) == FINISHED
+    needed = time.monotonic() - began
+    kills = train_with_kills(shaken, 10, random.Random(5), needed / 5)
+    assert kills == 10
+    assert_same(outcome(calm), outcome(shaken))
+    frame = Journal(shaken).read()
+    assert frame["iteration"].tolist() == list(range(1, 41))
+    attempts = [event for event in Events(shaken).read() if event["kind"] == "attempt"]
+    assert len(attempts) == 11
+
+
+def test_the_budget_is_spent_exactly_and_once(tmp_path):
+    folder = create(tmp_path / "run")
+    assert train(folder) == FINISHED
+    before = folder.journal.read_bytes()
+    assert train(folder) == FINISHED
+    assert folder.journal.read_bytes() == before
+    result = folder.result("train")
+    assert result and result["iterations"] == 12 and result["samples"] == 12 * 8 * 6
+    assert result["levels"] == {
+        str(e["level"]): e["iteration"] for e in Events(folder).read() if e["kind"] == "level"
+    }
+    assert len(result["levels"]) >= 1
+
+
+def test_a_signal_leaves_a_checkpoint_and_the_run_goes_on_from_it(tmp_path):
+    calm, folder = create(tmp_path / "calm"), create(tmp_path / "run")
+    assert train(calm) == FINISHED
+    for number in (signal.SIGTERM, signal.SIGUSR2):
+        child = in_child(folder)
+        while Journal(folder).last() is None:
+            time.sleep(0.01)
+        os.kill(child, number)
+        _, status = os.waitpid(child, 0)
+        assert os.WEXITSTATUS(status) in (0, 75)
+    train(folder)
+    kinds = [event["kind"] for event in Events(folder).read()]
+    assert "stopped" in kinds
+    assert_same(outcome(calm), outcome(folder))
+
+
+def test_a_stop_file_ends_the_run_and_is_used_up(tmp_path):
+    folder = create(tmp_path / "run")
+    folder.stop.touch()
+    assert train(folder) == STOPPED
+    assert not folder.stop.exists() and folder.result("train") is None
+    (stopped,) = [event for event in Events(folder).read() if event["kind"] == "stopped"]
+    assert stopped["reason"] == "stop file"
+    assert train(folder) == FINISHED
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip"])
+def test_a_damaged_checkpoint_is_passed_over_with_an_event(tmp_path, damage):
+    calm, folder = create(tmp_path / "calm"), create(tmp_path / "run")
+    assert train(calm) == FINISHED
+    assert train(folder) == FINISHED
+    folder.result_file("train").unlink()
+    newest = checkpoint.saved(folder)[-1]
+    data = bytearray(newest.read_bytes())
+    if damage == "cut":
+        del data[len(data) // 2 :]
+    else:
+        data[len(data) // 2] ^= 1
+    newest.write_bytes(data)
+    assert train(folder) == FINISHED
+    assert any(event["kind"] == "checkpoint_fallback" for event in Events(folder).read())
+    assert_same(outcome(calm), outcome(folder))
+
+
+def test_a_checkpoint_of_another_encoder_is_refused_in_one_line(tmp_path):
+    folder, other = create(tmp_path / "run"), create(tmp_path / "other", "encoder=dshc")
+    for run in (folder, other):
+        run.stop.touch()
+        assert train(run) == STOPPED
+    (own,), (foreign,) = checkpoint.saved(folder), checkpoint.saved(other)
+    own.write_bytes(foreign.read_bytes())
+    with pytest.raises(UserError, match="does not fit this run's config") as error:
+        train(folder)
+    assert "\n" not in str(error.value)
+
+
+def test_a_second_trainer_on_a_folder_leaves_with_one_line(tmp_path):
+    folder = create(tmp_path / "run", "budget.iterations=2000")
+    child = in_child(folder)
+    try:
+        while Journal(folder).last() is None:
+            time.sleep(0.01)
+        with pytest.raises(UserError, match="is being written by attempt 1") as error:
+            train(folder)
+        assert "\n" not in str(error.value)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def test_divergence_is_reported_and_never_finishes(tmp_path):
+    folder = create(tmp_path / "run", "ppo.learning_rate=1e30", "ppo.kl_target=0")
+    with pytest.raises(Diverged, match="diverged at iteration"):
+        train(folder)
+    assert folder.result("train") is None
+    (event,) = [event for event in Events(folder).read() if event["kind"] == "diverged"]
+    assert event["what"]
+
+
+@pytest.mark.parametrize("name", ["pfds", "set_transformer_pf"])
+def test_permutation_cannot_matter_to_an_invariant_policy(tmp_path, float64, name):
+    on, off = _five_iterations(tmp_path, name)
+    for part in ("actor_state_dict", "critic_state_dict"):
+        for key, value in on[1]["learner"][part].items():
+            assert torch.allclose(value, off[1]["learner"][part][key], atol=1e-8, rtol=0), key
+    rewards = [frame[2]["reward/mean"].to_numpy() for frame in (on, off)]
+    assert rewards[0] == pytest.approx(rewards[1], abs=1e-9)
+    assert _iterations(on) == _iterations(off) and on[3]
+
+
+def test_permutation_matters_to_dshc(tmp_path, float64):
+    on, off = _five_iterations(tmp_path, "dshc")
+    differences = [
+        (value - off[1]["learner"]["actor_state_dict"][key]).abs().max()
+        for key, value in on[1]["learner"]["actor_state_dict"].items()
+    ]
+    assert max(differences) > 1e-4
+
+
+def _five_iterations(tmp_path, name):
+    words = [f"encoder={name}", "sim=mujoco", "budget.iterations=5"]
+    runs = []
+    for flag in ("true", "false"):
+        folder = create(tmp_path / flag, f"permute={flag}", *words)
+        assert train(folder) == FINISHED
+        runs.append(outcome(folder))
+    return runs
+
+
+def _iterations(run):
+    return [(event["level"], event["iteration"]) for event in run[3]]
+
+
+@pytest.fixture
+def float64():
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def test_rows_hold_levels_criteria_rewards_and_the_symmetry_audit(tmp_path):
+    folder = create(tmp_path / "run")
+    train(folder)
+    frame = Journal(folder).read().set_index("iteration")
+    for column in ("curriculum/level", "reward/margin", "loss/value", "policy/std"):
+        assert frame[column].notna().all(), column
+    audited = frame.index[frame["symmetry/frame_max"].notna()].tolist()
+    assert set(range(5, 13, 5)) | {12} <= set(audited)
+    assert (frame["symmetry/frame_max"].dropna() < 1e-4).all()  # PFDS is invariant
+    assert {"criteria/margin", "time/update"} <= set(frame.columns)
+
+
+def test_learning_rate_and_generators_are_part_of_the_state(tmp_path):
+    folder = create(tmp_path / "run")
+    train(folder)
+    state = checkpoint.load_latest(folder).state["learner"]
+    assert state["learning_rate"] != replace(load(RunCfg, "config", TINY)).ppo.learning_rate
+    assert state["random"].dtype == torch.uint8
