@@ -48,9 +48,9 @@ def code_state(root: Path) -> CodeState:
     ]
     if tracked:
         literal = (f":(literal){name}" for name in tracked)
-        parts.append(_git(root, *_DIFF, "--relative", "HEAD", "--", *literal) or "")
+        parts.append(_git(root, *_DIFF, "--relative", "HEAD", "--", *literal) or _FAILED)
     for name in fresh:
-        parts.append(_git(root, *_DIFF, "--no-index", "--", os.devnull, name) or "")
+        parts.append(_git(root, *_DIFF, "--no-index", "--", os.devnull, name) or _FAILED)
     return CodeState(commit.strip(), bool(changed or untracked), "".join(parts))
 
 
@@ -58,6 +58,7 @@ _DIFF = (
     "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--binary",
     "--src-prefix=a/", "--dst-prefix=b/",
 )  # fmt: skip
+_FAILED = "# git could not show a difference that it had named\n"
 
 
 def _git(root: Path, *arguments: str) -> str | None:
