@@ -1,0 +1,84 @@
+"""The launch command in the foreground: identity, resume, one-line errors."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from s2m.errors import UserError
+from s2m.launch import STOPPED_CODE, main
+from s2m.run.folder import find_runs
+from s2m.run.journal import Journal
+
+TINY = ["sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=4", "budget.iterations=6"]
+
+
+def test_a_run_gets_a_folder_named_by_variant_seed_and_signature(tmp_path, capsys):
+    assert main([*TINY, f"root={tmp_path}", "encoder=dshc", "permute=false", "seed=7"]) == 0
+    (run,) = find_runs(tmp_path)
+    assert run.path.parent.name == "default"
+    assert run.path.name.startswith("dshc_off-s7-")
+    assert run.identity.signature.startswith(run.path.name[-8:])
+    assert f"finished: {run.path}" in capsys.readouterr().out
+
+
+def test_the_same_command_again_trains_nothing(tmp_path):
+    words = [*TINY, f"root={tmp_path}"]
+    main(words)
+    (run,) = find_runs(tmp_path)
+    before = run.journal.read_bytes()
+    assert main(words) == 0
+    assert run.journal.read_bytes() == before
+
+
+def test_what_cannot_change_a_result_does_not_change_the_identity(tmp_path):
+    main([*TINY, f"root={tmp_path / 'a'}", "experiment=first"])
+    main([*TINY, f"root={tmp_path / 'b'}", "experiment=second"])
+    a, b = (next(find_runs(tmp_path / name)) for name in "ab")
+    assert a.identity.signature == b.identity.signature
+    main([*TINY, f"root={tmp_path / 'a'}", "ppo.gamma=0.98"])
+    assert len({run.identity.signature for run in find_runs(tmp_path / "a")}) == 2
+
+
+def test_ctrl_c_checkpoints_and_the_same_command_goes_on(tmp_path):
+    words = [*TINY, "budget.iterations=4000", f"root={tmp_path}"]
+    command = [sys.executable, "-m", "s2m.launch", *words]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    while not any(Journal(run).last() for run in find_runs(tmp_path)):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == STOPPED_CODE and "stopped at iteration" in out
+    (run,) = find_runs(tmp_path)
+    stopped_at = Journal(run).last()[0]
+    run.stop.touch()
+    again = subprocess.run(command, capture_output=True, text=True)
+    assert f"going on after iteration {stopped_at}" in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["encoder=pdfs"], "unknown encoder 'pdfs'. Did you mean 'pfds'? Allowed: branch_mlp"),
+        (["seed=abc"], "seed: Value 'abc' of type 'str' could not be converted to Integer"),
+        (["seed=-1"], "seed = -1: allowed 0 to"),
+        (["permute=maybe"], "permute: Value 'maybe' is not a valid bool (type str)"),
+        (["budget=tiny"], "unknown budget 'tiny'. Allowed: demo, desktop, paper"),
+        (["experiment=../x"], "experiment = '../x': allowed are"),
+        (["ppo.gamma=1.5"], "ppo.gamma = 1.5: allowed 0 to 1"),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path, words, line):
+    with pytest.raises(UserError) as error:
+        main([*TINY, f"root={tmp_path}", *words])
+    assert str(error.value).startswith(line) and "\n" not in str(error.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="cannot create the run folder .*: Not a directory"):
+        main([*TINY, f"root={tmp_path / 'file'}"])
