@@ -10,6 +10,8 @@ READY := $(VENV)/ready
 demo: $(READY)  ## The chain in small, with something to look at.
 	$(RUN) -m s2m.evaluate agent=zero episodes=20
 	$(RUN) -m s2m.evaluate agent=lqr episodes=20
+	$(RUN) -m s2m.launch encoder=pfds budget=demo root=demo/runs
+	$(RUN) -m s2m.audit demo/runs/default/pfds-s40-*
 	$(RUN) -m s2m.replay agent=lqr k=all width=256 height=192 out=demo/strip.png
 	$(RUN) -m s2m.replay agent=lqr k=5 out=demo/demo.mp4
 	@echo "Look at demo/strip.png and demo/demo.mp4"
@@ -25,6 +27,7 @@ lint: $(READY)
 bench: $(READY)  ## Speed and physics figures of the docs.
 	$(RUN) benchmarks/physics.py
 	$(RUN) benchmarks/sim.py
+	$(RUN) benchmarks/ppo.py
 
 # torch first and by its exact version: a range would pull CUDA packages of several gigabytes.
 $(READY): constraints.txt pyproject.toml

@@ -1,6 +1,6 @@
 """Learn one G_frame-invariant function with all six encoders: who fits it, what augmentation buys.
 
-    python analysis/theory.py [--out docs/figures] [--seeds 3] [--quick]
+    python analysis/theory.py [--out docs/figures] [--seeds 3] [--steps 4000] [--quick]
 
 Equal parameters, equal data, equal steps; nothing is tuned per encoder. Writes the figure and, in
 the page beside the figure folder, the table of docs/theory.md. --quick without --out only prints.
@@ -159,7 +159,7 @@ def select(results: list[Result], name: str, augment: bool) -> list[Result]:
 def markdown(results: list[Result]) -> str:
     """Return the table: mean over seeds, smallest and largest in brackets."""
     lines = [
-        "| encoder | group | parameters | augmented | train | test, slots fixed "
+        "| encoder | group | parameters | augmented | train | test, slots kept "
         "| test, slots permuted | change under G_frame |",
         "|---|---|---|---|---|---|---|---|",
     ]
@@ -230,11 +230,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--out", type=Path, help="folder of the figure (default docs/figures)")
     parser.add_argument("--seeds", type=int, default=3, help="repetitions (default 3)")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the steps, one seed")
+    parser.add_argument("--steps", type=int, default=Study.steps, help="of each training")
+    parser.add_argument("--quick", action="store_true", help="400 steps, one seed")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    study, seeds = (Study(steps=400), 1) if options.quick else (Study(), options.seeds)
-    results = list(run_all(study, seeds))
+    steps, seeds = (400, 1) if options.quick else (options.steps, options.seeds)
+    results = list(run_all(Study(steps=steps), seeds))
     print("\n" + markdown(results))
     if options.quick and options.out is None:
         return

@@ -73,7 +73,7 @@ class Progress:
         """Show nothing."""
         return cls(None, live=False)
 
-    def begin(self, folder: RunFolder, cfg: RunCfg, iteration: int) -> None:
+    def begin(self, folder: RunFolder, cfg: RunCfg, iteration: int, note: str = "") -> None:
         """Announce the run and where it goes on."""
         self.cfg, self.first = cfg, iteration
         self.began = self.line_time = time.monotonic()
@@ -83,7 +83,7 @@ class Progress:
         self.notes: deque[str] = deque(maxlen=4)
         self.started = True
         where = f", going on after iteration {iteration}" if iteration else ""
-        self._say(f"{self.name}: {cfg.budget.iterations} iterations{where}")
+        self._say(f"{self.name}: {cfg.budget.iterations} iterations{where} ({note})")
         if self.live:
             self.live.start()
 

@@ -17,7 +17,6 @@ import torch
 
 from s2m.compose import from_dict
 from s2m.config import RunCfg
-from s2m.encoders.registry import parameter_table
 from s2m.encoders.symmetry import audit
 from s2m.env import TransportEnv
 from s2m.errors import UserError
@@ -28,8 +27,6 @@ from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
 from s2m.run.lock import RunLock
-from s2m.sim.robot import MAX_BALLS
-from s2m.task.observations import BALL_FRAMES, BALL_SIZE
 
 FINISHED, STOPPED = "finished", "stopped"
 
@@ -76,7 +73,13 @@ class Trainer:
         """Go on from the newest sound checkpoint to the end of the budget."""
         self._resume()
         budget = self.cfg.budget
-        self.progress.begin(self.folder, self.cfg, self.iteration)
+        encoder = self.learner.actor.encoder
+        sizes = (
+            f"encoder {_parameters(encoder):,} of the actor's {_parameters(self.learner.actor):,}"
+        )
+        self.progress.begin(
+            self.folder, self.cfg, self.iteration, f"{encoder.group}, {sizes} parameters"
+        )
         while self.iteration < budget.iterations:
             self._check_stop()
             if self.stop_reason:
@@ -188,7 +191,6 @@ class Trainer:
         return STOPPED
 
     def _finish(self) -> None:
-        sizes = parameter_table(self.cfg.encoder, BALL_FRAMES, MAX_BALLS, BALL_SIZE)
         levels = {
             str(event["level"]): event["iteration"]
             for event in self.events.read()
@@ -203,8 +205,8 @@ class Trainer:
                 "level": self.env.curriculum.level,
                 "levels": levels,
                 "attempts": self.lock.attempt.number,
-                "encoder_parameters": {size.name: size.parameters for size in sizes},
-                "actor_parameters": sum(p.numel() for p in self.learner.actor.parameters()),
+                "encoder_parameters": _parameters(self.learner.actor.encoder),
+                "actor_parameters": _parameters(self.learner.actor),
             },
         )
         self.progress.event(
@@ -216,6 +218,10 @@ class Trainer:
         self.journal.close()
         self.progress.end()
         self.env.close()
+
+
+def _parameters(module: torch.nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
 
 
 @contextmanager

@@ -1,0 +1,35 @@
+"""Parameter counts of the six encoders at each budget: python benchmarks/encoders.py.
+
+--write puts the table into docs/encoders.md.
+"""
+
+import sys
+from pathlib import Path
+
+from s2m.compose import load
+from s2m.config import RunCfg
+from s2m.documents import replace_section
+from s2m.encoders.registry import parameter_table
+from s2m.sim.robot import MAX_BALLS
+from s2m.task.observations import BALL_FRAMES, BALL_SIZE
+
+BUDGETS = ("demo", "desktop", "paper")
+PAGE = Path(__file__).parent.parent / "docs" / "encoders.md"
+
+
+def markdown() -> str:
+    columns = {}
+    for budget in BUDGETS:
+        cfg = load(RunCfg, "config", [f"budget={budget}"]).encoder
+        columns[budget] = parameter_table(cfg, BALL_FRAMES, MAX_BALLS, BALL_SIZE)
+    lines = ["| encoder | group | " + " | ".join(BUDGETS) + " |", "|---|---|" + "---:|" * 3]
+    for row, size in enumerate(columns["demo"]):
+        counts = " | ".join(f"{columns[budget][row].parameters:,}" for budget in BUDGETS)
+        lines.append(f"| `{size.name}` | {size.group} | {counts} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(markdown())
+    if "--write" in sys.argv:
+        replace_section(PAGE, "sizes", markdown())

@@ -1,0 +1,92 @@
+"""The one model of all encoders: what it sees, how it is scaled, where exploration starts."""
+
+import pytest
+import torch
+
+from s2m.compose import load
+from s2m.config import CommandCfg, EnvCfg, RunCfg
+from s2m.encoders.config import NAMES
+from s2m.env import TransportEnv
+from s2m.learner import Learner
+from s2m.scaling import ball_scaling, command_scale, proprio_scaling
+from s2m.sim.robot import ROBOT
+
+
+@pytest.fixture(scope="module")
+def observations():
+    env = TransportEnv(EnvCfg(num_envs=6), balls=torch.tensor([1, 2, 3, 4, 5, 5]))
+    for _ in range(8):
+        env.step(torch.randn(6, 12))
+    observed = env.get_observations()
+    env.close()
+    return observed
+
+
+def make(name, *words):
+    cfg = load(RunCfg, "config", [f"encoder={name}", "sim=dummy", "budget=demo", *words])
+    cfg.budget.num_envs = 6
+    torch.manual_seed(0)
+    return Learner(cfg, TransportEnv(cfg.environment()))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_encoder_acts_and_values(observations, name):
+    learner = make(name)
+    assert learner.actor(observations).shape == (6, 12)
+    assert learner.ppo.critic(observations).shape == (6, 1)
+
+
+def test_actor_sees_noisy_balls_and_critic_clean_ones(observations):
+    learner = make("pfds")
+    for part, seen, unseen in (
+        (learner.ppo.actor, "balls", "balls_clean"),
+        (learner.ppo.critic, "balls_clean", "balls"),
+    ):
+        before = part(observations)
+        changed = observations.clone()
+        changed[unseen] += 1.0
+        assert torch.equal(part(changed), before)
+        changed[seen] *= 0.5
+        assert not torch.equal(part(changed), before)
+
+
+def test_actor_and_critic_share_no_weight():
+    learner = make("pfds")
+    actor = {id(p) for p in learner.ppo.actor.parameters()}
+    assert not actor & {id(p) for p in learner.ppo.critic.parameters()}
+
+
+def test_exploration_starts_about_the_default_pose(observations):
+    learner = make("dshc", "ppo.init_std=0.7")
+    assert learner.actor(observations).abs().max() < 0.05
+    learner.actor(observations, stochastic_output=True)
+    assert torch.allclose(learner.actor.output_std, torch.tensor(0.7))
+
+
+def test_scaling_maps_the_resting_robot_to_zero():
+    offset, scale = proprio_scaling()
+    rest = torch.zeros(6, 43)
+    rest[:, 5], rest[:, 42] = -1.0, ROBOT.stance_height
+    assert offset.shape == scale.shape == (258,)
+    assert not ((rest.flatten() - offset) * scale).abs().max() > 1e-6
+    offset, scale = ball_scaling()
+    centre = torch.zeros(14)
+    centre[2] = ROBOT.plate_height + 0.055
+    assert not ((centre - offset) * scale).abs().max() > 1e-6
+    edge = torch.tensor([0.112, 0.0755])
+    assert torch.allclose(edge * scale[:2], torch.ones(2))
+
+
+def test_commands_fill_the_unit_box_and_an_absent_one_is_zero():
+    assert torch.allclose(
+        command_scale(CommandCfg()) * torch.tensor([0.5, 0.2, 0.3]), torch.ones(3)
+    )
+    assert command_scale(CommandCfg(linear_y=0.0))[1] == 0
+
+
+def test_the_audit_function_changes_nothing_but_the_balls(observations):
+    learner = make("flat_mlp")
+    learner.obs = observations
+    act = learner.act_on_balls()
+    assert torch.equal(act(observations["balls"]), learner.actor(observations))
+    assert not torch.equal(act(observations["balls"].flip(2)), learner.actor(observations))
