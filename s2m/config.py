@@ -252,7 +252,12 @@ class RunCfg:
     def environment(self) -> EnvCfg:
         """Return the part of the config that an environment needs."""
         return EnvCfg(
-            self.budget.num_envs, self.permute, self.seed, self.task, self.curriculum, self.sim
+            num_envs=self.budget.num_envs,
+            permute=self.permute,
+            seed=self.seed,
+            task=self.task,
+            curriculum=self.curriculum,
+            sim=self.sim,
         )
 
 

@@ -81,9 +81,7 @@ class TransportEnv(VecEnv):
         n = self.num_envs = cfg.num_envs
         self.num_actions = NUM_ACTIONS
         self.max_episode_length = task.episode_steps
-        self.sim = simulator or make_simulator(
-            cfg.sim, n, task.contact_gap, str(dump or "") or None
-        )
+        self.sim = simulator or make_simulator(cfg.sim, n, task.contact_gap, dump)
         device = self.device = str(self.sim.device)
         self.streams = Streams(cfg.seed, device)
         self.commands = Commands(task.command, n, self.sim.dt, self.streams["command"])
@@ -158,12 +156,12 @@ class TransportEnv(VecEnv):
             terms = reward_terms(self.state, scene, self.cfg.task.reward, ROBOT.stance_height)
             stacked = torch.stack(list(terms.values()))
             reward = stacked.sum(0) * self.sim.dt
-            done, time_outs = self._judge(scene)
+            done, time_outs, promoted = self._judge(scene)
             log = dict(zip((f"reward/{name}" for name in terms), stacked.mean(1), strict=True))
             log["task/dangerous"] = scene.dangerous.to(reward.dtype).mean()
             log["task/minimum_margin"] = scene.minimum_margin.mean()
             log["sim/unstable"] = self.state.unstable.to(reward.dtype).mean()
-            self._begin_again(done)
+            self._begin_again(done, promoted)
             extras = {"time_outs": time_outs, "log": log}
             return self.get_observations(), reward, done.long(), extras
 
@@ -177,8 +175,8 @@ class TransportEnv(VecEnv):
         targets[:, STEER] += steer
         self.sim.step(targets, hub_speeds)
 
-    def _judge(self, scene: Scene) -> tuple[Tensor, Tensor]:
-        """Return which episodes end, and which of them only by time or by a level change."""
+    def _judge(self, scene: Scene) -> tuple[Tensor, Tensor, bool]:
+        """Return which episodes end, which of them only by time or promotion, and if one came."""
         self._time += 1
         self.outcome = Outcome(
             scene,
@@ -195,9 +193,9 @@ class TransportEnv(VecEnv):
         if change:
             self.events.append(change)
             done = torch.ones_like(done)
-        return done, done & ~terminated
+        return done, done & ~terminated, change is not None
 
-    def _begin_again(self, done: Tensor) -> None:
+    def _begin_again(self, done: Tensor, promoted: bool) -> None:
         """Reset ended episodes, renew commands that are due, and observe."""
         every = self.cfg.task.command.resample_steps
         due = (self._time % every == 0) & ~done
@@ -206,10 +204,7 @@ class TransportEnv(VecEnv):
         env_ids = done.nonzero().squeeze(-1)
         if len(env_ids):
             self._reset(env_ids)
-            if (
-                len(env_ids) == self.num_envs
-                and self.curriculum.level_began == self.curriculum.step
-            ):
+            if promoted:
                 self.curriculum.restart(env_ids, counts=True)
                 self._stagger()
             self.state.put(env_ids, self.sim.read(env_ids))

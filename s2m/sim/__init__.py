@@ -1,5 +1,6 @@
 """Simulators behind one small protocol; the task knows no other."""
 
+from pathlib import Path
 from typing import Any, Protocol
 
 import torch
@@ -49,7 +50,9 @@ class Simulator(Protocol):
         ...
 
 
-def make_simulator(cfg: Any, num_envs: int, contact_gap: float, dump: str | None) -> Simulator:
+def make_simulator(
+    cfg: Any, num_envs: int, contact_gap: float, dump: Path | str | None = None
+) -> Simulator:
     """Build the simulator that a config names; `dump` is the folder for offending states."""
     if isinstance(cfg, MujocoCfg):
         from s2m.sim.mujoco import MujocoSimulator
