@@ -28,6 +28,7 @@ for _group, _schema in {
     "curriculum": config.CurriculumCfg,
     "budget": config.BudgetCfg,
     "ppo": config.PpoCfg,
+    "cluster": config.LocalCfg,
 }.items():
     _store.store(group=_group, name="schema", node=_schema)
 # The simulator is left open: its group brings the settings of one of several.
@@ -71,7 +72,7 @@ def from_dict(schema: type[T], values: dict[str, Any]) -> T:
 
 
 def _missing(error: MissingConfigException) -> UserError:
-    found = re.search(r"Could not find '(?:(\w+)/)?(\w+)'", str(error))
+    found = re.search(r"Could not find '(?:([^'/]+)/)?([^']+)'", str(error))
     if found and error.options:
         options = [option for option in error.options if not option.endswith("schema")]
         return unknown(found[1] or "config", found[2], options)

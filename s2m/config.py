@@ -235,6 +235,14 @@ class BudgetCfg:
 
 
 @dataclass
+class LocalCfg:
+    """Runs on the cores of this machine."""
+
+    kind: str = setting("local", "where runs are executed", choices=["local"])
+    workers: int = setting(0, "runs at a time; 0: one per core", low=0)
+
+
+@dataclass
 class RunCfg:
     """One training run: everything that decides its result, and where it is kept."""
 
@@ -248,6 +256,9 @@ class RunCfg:
     ppo: PpoCfg = field(default_factory=PpoCfg)
     root: str = setting("runs", "folder of all runs")
     experiment: str = setting("default", "folder of this experiment's runs below root")
+    cluster: LocalCfg = field(default_factory=LocalCfg)
+    dry: bool = setting(False, "only print what would be done")
+    retry_failed: bool = setting(False, "also run what has failed before")
 
     def environment(self) -> EnvCfg:
         """Return the part of the config that an environment needs."""

@@ -21,14 +21,13 @@ from s2m.encoders.symmetry import audit
 from s2m.env import TransportEnv
 from s2m.errors import UserError
 from s2m.learner import Learner
+from s2m.outcomes import FINISHED, STOPPED
 from s2m.progress import Progress
 from s2m.run import checkpoint
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
 from s2m.run.lock import RunLock
-
-FINISHED, STOPPED = "finished", "stopped"
 
 
 class Diverged(UserError):

@@ -8,7 +8,8 @@ import time
 import pytest
 
 from s2m.errors import UserError
-from s2m.launch import STOPPED_CODE, main
+from s2m.launch import main
+from s2m.outcomes import CODES, STOPPED
 from s2m.run.folder import find_runs
 from s2m.run.journal import Journal
 
@@ -51,7 +52,7 @@ def test_ctrl_c_checkpoints_and_the_same_command_goes_on(tmp_path):
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
-    assert process.returncode == STOPPED_CODE and "stopped at iteration" in out
+    assert process.returncode == CODES[STOPPED] and "stopped at iteration" in out
     (run,) = find_runs(tmp_path)
     stopped_at = Journal(run).last()[0]
     run.stop.touch()

@@ -12,12 +12,13 @@ import torch
 from s2m.compose import load
 from s2m.config import RunCfg
 from s2m.errors import UserError
+from s2m.outcomes import FINISHED, STOPPED
 from s2m.run import checkpoint
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
 from s2m.run.metrics import deterministic
-from s2m.train import FINISHED, STOPPED, Diverged, train
+from s2m.train import Diverged, train
 
 TINY = [
     "sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=6", "budget.iterations=12",

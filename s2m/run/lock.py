@@ -26,6 +26,10 @@ from s2m.run.folder import RunFolder
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
+class Busy(UserError):
+    """Another process writes to the run folder."""
+
+
 @dataclass(frozen=True)
 class Attempt:
     """Who writes to a run folder, or did last; the content of `attempt.json`."""
@@ -78,7 +82,7 @@ class RunLock:
 
     @classmethod
     def acquire(cls, folder: RunFolder, steal: bool = False) -> "RunLock":
-        """Become the writer of a run folder, or raise a UserError that says who is.
+        """Become the writer of a run folder, or raise Busy, which says who is.
 
         With `steal` the present holder loses the folder: for a scheduler that has declared its node
         dead, when the lock may still be held by an orphan or not yet be given up by the server.
@@ -87,7 +91,7 @@ class RunLock:
         stolen = descriptor is None
         if descriptor is None:
             if not steal:
-                raise UserError(_held(folder))
+                raise Busy(_held(folder))
             descriptor = _replace(folder.lock)
         try:
             attempt = _begin(folder, stolen)

@@ -1,0 +1,97 @@
+"""The cells of a sweep: from the words of a command to one checked config per run."""
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import yaml
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import OverrideParseException
+
+from s2m.compose import CONF, load
+from s2m.config import RunCfg
+from s2m.errors import UserError, unknown
+from s2m.run.identity import signature
+from s2m.settings import validate
+
+SWEEPS = CONF.parent / "sweeps"
+KEYS = ("experiment", "cells")
+
+
+def sweep_names() -> dict[str, str]:
+    """Return the named sweeps and the first line of each."""
+    return {
+        path.stem: path.read_text().splitlines()[0].lstrip("# ")
+        for path in sorted(SWEEPS.glob("*.yaml"))
+    }
+
+
+def expand(words: list[str]) -> list[list[str]]:
+    """Return the words of every cell: the product of all `a=x,y`, for each line of `+sweep=NAME`.
+
+    What the command line sets takes the place of the sweep's own setting of that name.
+    """
+    sweep, rest = _take_sweep(words)
+    if sweep is None:
+        return _product(rest)
+    given = {_key(word) for word in rest}
+    named = [] if "experiment" in given else [f"experiment={sweep['experiment']}"]
+    cells = []
+    for line in sweep["cells"]:
+        own = [word for word in str(line).split() if _key(word) not in given]
+        cells += _product([*named, *own, *rest])
+    return cells
+
+
+def _take_sweep(words: list[str]) -> tuple[dict[str, Any] | None, list[str]]:
+    rest = [word for word in words if _key(word) != "sweep"]
+    chosen = [word for word in words if _key(word) == "sweep"]
+    if not chosen:
+        return None, rest
+    name = chosen[-1].split("=", 1)[1] if "=" in chosen[-1] else ""
+    path = SWEEPS / f"{name}.yaml"
+    if name not in sweep_names():
+        raise unknown("sweep", name, sweep_names())
+    content = yaml.safe_load(path.read_text())
+    if not isinstance(content, dict) or set(content) != set(KEYS):
+        raise UserError(f"{path} must have exactly the keys {', '.join(KEYS)}")
+    return content, rest
+
+
+def _key(word: str) -> str:
+    return word.split("=", 1)[0].lstrip("+")
+
+
+def _product(words: list[str]) -> list[list[str]]:
+    try:
+        overrides = OverridesParser.create().parse_overrides(words)
+    except OverrideParseException as error:
+        raise UserError(f"cannot read '{error.override}': write setting=value") from None
+    (batch,) = BasicSweeper.split_arguments(overrides, max_batch_size=None)
+    return batch
+
+
+def compose_cells(words: list[str]) -> list[RunCfg]:
+    """Return the checked config of every cell, each run once."""
+    composed: dict[tuple[str, ...], RunCfg] = {}
+    cells: dict[str, RunCfg] = {}
+    for cell in expand(words):
+        # Composing is slow and the seed is a plain value: compose once for all seeds.
+        rest = tuple(word for word in cell if _key(word) != "seed")
+        seeds = [word for word in cell if _key(word) == "seed"]
+        if rest not in composed:
+            composed[rest] = load(RunCfg, "config", cell)
+        cfg = composed[rest]
+        if seeds:
+            cfg = replace(cfg, seed=_seed(seeds[-1]))
+            validate(cfg)
+        cells.setdefault(signature(asdict(cfg)), cfg)
+    return list(cells.values())
+
+
+def _seed(word: str) -> int:
+    value = word.split("=", 1)[1]
+    try:
+        return int(value)
+    except ValueError:
+        raise UserError(f"seed = {value}: allowed are whole numbers from 0") from None

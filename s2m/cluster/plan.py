@@ -1,0 +1,60 @@
+"""The plan of a sweep: every cell with its folder, its state and what will be done about it."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.table import Table
+
+from s2m.cluster.state import NEW, RESUME, RunState, inspect
+from s2m.compose import CONF
+from s2m.config import RunCfg
+from s2m.outcomes import FAILED
+from s2m.run.code import code_state
+from s2m.run.folder import RunFolder
+from s2m.run.identity import run_path
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a sweep."""
+
+    cfg: RunCfg
+    folder: RunFolder
+    state: RunState
+
+    def due(self) -> bool:
+        """Whether there is anything to do."""
+        retry = self.cfg.retry_failed and self.state.status == FAILED
+        return retry or self.state.status in (NEW, RESUME)
+
+
+def make_plan(cells: list[RunCfg]) -> list[Cell]:
+    """Look every cell up; nothing is written."""
+    plan = []
+    for cfg in cells:
+        folder = RunFolder(run_path(Path(cfg.root), cfg.experiment, asdict(cfg)))
+        plan.append(Cell(cfg, folder, inspect(folder, cfg.budget.iterations)))
+    return plan
+
+
+def create_folders(plan: list[Cell]) -> None:
+    """Freeze config and code of every cell that is due."""
+    code = code_state(CONF.parent)
+    for cell in plan:
+        if cell.due():
+            RunFolder.create(cell.folder.path, asdict(cell.cfg), code)
+
+
+def plan_table(plan: list[Cell]) -> Table:
+    """Tabulate what will be done."""
+    table = Table("run", "state", "iteration", "level", "will", box=None)
+    for cell in plan:
+        state = cell.state
+        action = "run" if cell.due() else "leave"
+        if state.status == FAILED and not cell.due():
+            action = f"leave ({state.failure}; retry_failed=true runs it again)"
+        table.add_row(
+            f"{cell.cfg.experiment}/{cell.folder.path.name}", state.status,
+            f"{state.iteration}/{state.total}", str(state.level or ""), action,
+        )  # fmt: skip
+    return table

@@ -1,0 +1,53 @@
+"""One attempt at a run, as a process of its own: python -m s2m.job RUN_FOLDER.
+
+What it prints goes into the run's log. Success is what the folder's result files say; the exit code
+only helps whoever waits for the process.
+"""
+
+import sys
+import traceback
+
+from s2m.errors import UserError
+from s2m.outcomes import BUSY, CODES, FAILED
+from s2m.progress import Progress
+from s2m.run.events import Events
+from s2m.run.folder import RunFolder
+from s2m.run.lock import Busy, current_attempt
+from s2m.train import train
+
+
+def main(words: list[str]) -> int:
+    """Train the run of a folder and leave a verdict in its events if that fails."""
+    if len(words) != 1:
+        print("usage: python -m s2m.job RUN_FOLDER", file=sys.stderr)
+        return 2
+    folder = RunFolder.open(words[0])
+    try:
+        outcome = train(folder, Progress.automatic())
+    except Busy as error:
+        print(error, file=sys.stderr)
+        return CODES[BUSY]
+    except Exception as error:
+        traceback.print_exc()
+        _record(folder, error)
+        return CODES[FAILED]
+    print(outcome)
+    return CODES[outcome]
+
+
+def _record(folder: RunFolder, error: Exception) -> None:
+    attempt = current_attempt(folder)
+    lines = str(error).strip().splitlines()
+    reason = lines[0] if lines else ""
+    if not isinstance(error, UserError):
+        reason = f"{type(error).__name__}: {reason}"
+    Events(folder, attempt.number if attempt else None).append("failed", reason=reason)
+
+
+if __name__ == "__main__":
+    try:
+        code = main(sys.argv[1:])
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        code = 2
+    sys.exit(code)
