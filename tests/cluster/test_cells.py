@@ -1,0 +1,71 @@
+"""From the words of a command to the cells of a sweep."""
+
+import pytest
+
+from s2m.cluster.cells import compose_cells, expand, sweep_names
+from s2m.errors import UserError
+
+
+def rows(cells):
+    return [(cfg.encoder.name, cfg.permute, cfg.seed) for cfg in cells]
+
+
+def test_a_product_of_all_commas():
+    words = ["encoder=pfds,dshc", "permute=true,false", "seed=40,41,42,43,44"]
+    cells = compose_cells(words)
+    assert len(cells) == 20 and len(set(rows(cells))) == 20
+
+
+def test_off_encoders_and_permute_meet_in_one_identity():
+    cells = compose_cells(["encoder=dshc_off,dshc", "permute=false"])
+    assert rows(cells) == [("dshc", False, 40)]
+    (off,), (on,) = compose_cells(["encoder=pfds_off"]), compose_cells(["encoder=pfds"])
+    assert (off.encoder, off.permute, on.permute) == (on.encoder, False, True)
+
+
+def test_table_one_has_eight_rows_of_five_seeds():
+    cells = compose_cells(["+sweep=encoders"])
+    assert len(cells) == 40
+    assert {(name, permute) for name, permute, _ in rows(cells)} == {
+        ("flat_mlp", True), ("branch_mlp", True), ("dshc", False), ("dshc", True),
+        ("set_transformer", True), ("set_transformer_pf", True), ("pfds", False), ("pfds", True),
+    }  # fmt: skip
+    assert {cfg.experiment for cfg in cells} == {"encoders"}
+
+
+def test_sweeps_of_one_study_share_their_runs():
+    table = {(c.encoder.name, c.permute, c.seed) for c in compose_cells(["+sweep=encoders"])}
+    assert set(rows(compose_cells(["+sweep=ablation"]))) < table
+    assert set(rows(compose_cells(["+sweep=seeds"]))) < table
+
+
+def test_the_command_line_takes_the_place_of_the_sweeps_own_words():
+    cells = compose_cells(["+sweep=seeds", "seed=1,2", "experiment=mine", "ppo.gamma=0.9"])
+    assert rows(cells) == [("pfds", True, 1), ("pfds", True, 2)]
+    assert {(c.experiment, c.ppo.gamma) for c in cells} == {("mine", 0.9)}
+
+
+@pytest.mark.parametrize("name", sweep_names())
+def test_every_named_sweep_composes_and_says_what_it_is(name):
+    assert compose_cells([f"+sweep={name}"])
+    assert sweep_names()[name].endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["+sweep=encoder"], "unknown sweep 'encoder'. Did you mean 'encoders'? Allowed: ablation"),
+        (["encoder=pfds,dsch"], "unknown encoder 'dsch'. Did you mean 'dshc'?"),
+        (["seed=40,x"], "seed = x: allowed are whole numbers from 0"),
+        (["seed=40,-1"], "seed = -1: allowed 0 to"),
+        (["encoder=pfds,"], "cannot read 'encoder=pfds,': write setting=value"),
+    ],
+)
+def test_one_bad_cell_stops_the_whole_command_with_one_line(words, line):
+    with pytest.raises(UserError) as error:
+        compose_cells(words)
+    assert str(error.value).startswith(line) and "\n" not in str(error.value)
+
+
+def test_words_without_commas_are_one_cell():
+    assert expand(["encoder=pfds"]) == [["encoder=pfds"]]
