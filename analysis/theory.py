@@ -18,13 +18,13 @@ import torch
 from matplotlib.ticker import LogLocator, NullFormatter
 from torch import Tensor, nn
 
+from s2m.documents import replace_section
 from s2m.encoders.config import NAMES, EncoderCfg
 from s2m.encoders.registry import ENCODERS, make_encoder
 from s2m.encoders.symmetry import audit, permute, sample
 
 FRAMES, SLOTS, FEATURES = 4, 5, 3
 BLUE, VERMILLION = "#0072B2", "#D55E00"
-START, END = "<!-- theory table: start -->", "<!-- theory table: end -->"
 ERRORS = ("train", "fixed", "permuted")
 
 
@@ -175,7 +175,7 @@ def markdown(results: list[Result]) -> str:
 
 def draw(results: list[Result], folder: Path) -> None:
     """Write theory.svg and theory.png: one row per encoder, one panel per test."""
-    plt.rcParams.update({"svg.hashsalt": "theory", "font.size": 10, "svg.fonttype": "none"})
+    plt.rcParams.update({"svg.hashsalt": "theory", "font.size": 10})
     figure, panels = plt.subplots(
         1, 2, figsize=(9, 3.6), sharex=True, sharey=True, layout="constrained"
     )
@@ -217,14 +217,6 @@ def draw(results: list[Result], folder: Path) -> None:
     figure.savefig(folder / "theory.png", dpi=160)
 
 
-def write_table(page: Path, table: str) -> None:
-    """Replace what stands between the markers of a page."""
-    text = page.read_text()
-    head, _, rest = text.partition(START)
-    tail = rest.partition(END)[2]
-    page.write_text(f"{head}{START}\n{table}\n{END}{tail}")
-
-
 def main() -> None:
     """Run the study and write its table and figure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -243,7 +235,7 @@ def main() -> None:
     draw(results, folder)
     page = folder.parent / "theory.md"
     if page.exists():
-        write_table(page, markdown(results))
+        replace_section(page, "theory table", markdown(results))
 
 
 if __name__ == "__main__":
