@@ -52,13 +52,17 @@ def tilting(name: str, joint: int, degrees: float) -> None:
     env = make(1, (0.0, 0.0, 0.0))
     targets = torch.zeros(1, 12)
     targets[:, joint::3] = -np.radians(degrees) * ROBOT.tilt_ratio
-    reached, largest = None, 0.0
-    for step in range(1, 51):
+    angles = []
+    for _ in range(50):
         env.sim.step(targets, torch.zeros(1, 4))
-        largest = max(largest, tilt(env))
-        if reached is None and largest >= 0.95 * degrees:
-            reached = step * env.sim.dt
-    print(f"{name} step of {degrees:g} deg: 95 % after {reached:.2f} s, largest {largest:.2f} deg")
+        angles.append(tilt(env))
+    reached = {
+        share: next(i + 1 for i, angle in enumerate(angles) if angle >= share * degrees)
+        * env.sim.dt
+        for share in (0.9, 0.95, 0.98)
+    }
+    times = ", ".join(f"{share:.0%} after {when:.2f} s" for share, when in reached.items())
+    print(f"{name} step of {degrees:g} deg: {times}, largest {max(angles):.2f} deg")
 
 
 def main() -> None:
@@ -66,7 +70,7 @@ def main() -> None:
     for k in (1, 5):
         standing(k)
     tracking()
-    for degrees in (4.0, 8.0):
+    for degrees in (4.1, 8.0):
         tilting("pitch", 1, degrees)
         tilting("roll", 0, degrees)
 

@@ -1,0 +1,398 @@
+"""A private SLURM on this machine: real daemons in one folder, listening on loopback only.
+
+Several `slurmd` play the nodes, symbolic links to /dev/null play their GPUs. Keys, sockets, state
+and logs live in the folder; nothing of a SLURM elsewhere on the machine is read or written.
+"""
+
+import argparse
+import ctypes
+import fcntl
+import json
+import os
+import pwd
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, fields
+from pathlib import Path
+
+from slurmconf import Settings, write_files
+
+from s2m.errors import UserError, run_command, unknown
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scancel", "scontrol", "sinfo", "squeue")
+ACCOUNTING_PROGRAMS = ("mariadb", "mariadbd", "mariadb-install-db", "slurmdbd", "sacct", "sacctmgr")
+STOP_ORDER = ("slurmd", "slurmctld", "slurmdbd", "mariadbd", "munged")
+USABLE = ("idle", "mixed", "allocated", "completing")
+
+SOCKET_PATH_LIMIT = 107
+"""Bytes in the path of a unix socket (sun_path, without its final zero)."""
+
+
+class DevCluster:
+    """A SLURM in a folder, to start, to stop and to break; also a context manager."""
+
+    def __init__(
+        self, folder: Path, settings: Settings | None = None, die_with_parent: bool = False
+    ) -> None:
+        """Take a new or empty folder, or that of an earlier cluster, to go on with its state.
+
+        Without settings those of the earlier cluster hold. With `die_with_parent` the kernel ends
+        the daemons when the thread that started them ends, even by SIGKILL.
+        """
+        self.folder = Path(folder).resolve()
+        self._record = self.folder / "cluster.json"
+        if settings is None and self._record.exists():
+            settings = Settings(**json.loads(self._record.read_text()))
+        self.settings = settings or Settings()
+        self.user = pwd.getpwuid(os.getuid()).pw_name
+        self._die_with_parent = die_with_parent
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+
+    @classmethod
+    def existing(cls, folder: Path) -> "DevCluster":
+        """Return the cluster that was started in a folder, by whatever process."""
+        cluster = cls(folder)
+        if not cluster._record.exists():
+            raise UserError(f"no cluster was ever started in {cluster.folder}")
+        return cluster
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables by which SLURM's commands find this cluster."""
+        return {"SLURM_CONF": str(self.folder / "slurm.conf")}
+
+    def start(self) -> "DevCluster":
+        """Start all daemons and return when every node is idle."""
+        self._prepare_folder()
+        with self._starting():
+            try:
+                self._start_munge()
+                if self.settings.accounting:
+                    self._start_accounting()
+                self._start_controller()
+                for node in self.settings.node_names:
+                    self._start_node(node)
+                self._wait_for("the nodes", lambda: set(self.node_states().values()) == {"idle"})
+            except BaseException:
+                self.stop()
+                raise
+        return self
+
+    def stop(self) -> None:
+        """Cancel all jobs and end all daemons; the folder with state and logs stays."""
+        daemons = self.running()
+        if "slurmctld" in daemons:
+            self._cancel_jobs()
+        for kind in STOP_ORDER:
+            for name in daemons:
+                if name.split(".")[0] == kind:
+                    self._end(name, signal.SIGTERM)
+        self._kill_jobs()
+
+    def running(self) -> dict[str, int]:
+        """Return the process ids of the live daemons by name, those of nodes as `slurmd.n1`."""
+        found = {}
+        for record in sorted(self.folder.glob("run/*.started")):
+            process, started = record.read_text().split()
+            if _start_time(int(process)) == started:
+                found[record.stem] = int(process)
+        return found
+
+    def run(self, *command: str) -> str:
+        """Run a command against this cluster and return its stripped output."""
+        done = subprocess.run(
+            command, env=os.environ | self.environment, capture_output=True, text=True, timeout=60
+        )
+        if done.returncode:
+            raise RuntimeError(f"{shlex.join(command)}: {done.stderr.strip()}")
+        return done.stdout.strip()
+
+    def node_states(self) -> dict[str, str]:
+        """Return SLURM's word for the state of each node, with a `*` if the node is silent."""
+        lines = self.run("sinfo", "--noheader", "--Node", "--partition=low", "--format=%N %T")
+        return dict(line.split() for line in lines.splitlines())
+
+    def node_down(self, node: str, orphans: bool = False) -> None:
+        """Crash a node with all that runs on it; `orphans` go on, unseen by SLURM.
+
+        SLURM notices after some 25 s.
+        """
+        if f"slurmd.{self._known(node)}" not in self.running():
+            raise UserError(f"node {node} is already down")
+        self._end(f"slurmd.{node}", signal.SIGKILL)
+        if not orphans:
+            self._kill_jobs(node)
+
+    def node_up(self, node: str) -> None:
+        """Start the daemon of a node and return when jobs may run there."""
+        if f"slurmd.{self._known(node)}" in self.running():
+            raise UserError(f"node {node} is already up")
+        self._start_node(node)
+        self._wait_for(f"node {node}", lambda: self.node_states()[node] in USABLE)
+
+    def restart_controller(self) -> None:
+        """Stop the controller in good order and start it again; running jobs go on meanwhile."""
+        self._end("slurmctld", signal.SIGTERM)
+        self._start_controller()
+
+    def __enter__(self) -> "DevCluster":
+        """Start the cluster for a block."""
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        """Stop the cluster."""
+        self.stop()
+
+    def _known(self, node: str) -> str:
+        if node not in self.settings.node_names:
+            raise unknown("node", node, self.settings.node_names)
+        return node
+
+    def _prepare_folder(self) -> None:
+        folder, last = self.folder, self.settings.node_names[-1]
+        if not re.fullmatch(r"[\w./+-]+", str(folder), re.ASCII):
+            raise UserError(f"{folder} does not fit in slurm.conf: use letters, digits and ._+-")
+        # The longest path of a socket is that of a job's step: node, job and step number.
+        excess = len(f"{folder}/spool/{last}/{last}_{2**26}.{2**32}") - SOCKET_PATH_LIMIT
+        if excess > 0:
+            allowed = len(str(folder)) - excess
+            raise UserError(
+                f"{folder} is too long a path for unix sockets: {len(str(folder))} characters, "
+                f"allowed are {allowed}"
+            )
+        if absent := missing_programs(self.settings.accounting):
+            raise UserError(
+                f"SLURM is not installed here (missing: {', '.join(absent)}): "
+                "run slurm/install-debian.sh as root"
+            )
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"cannot make the folder {folder}: {error.strerror}") from None
+        if any(folder.iterdir()) and not self._record.exists():
+            raise UserError(f"{folder} holds other files: take a new or an empty folder")
+
+    @contextmanager
+    def _starting(self) -> Iterator[None]:
+        """Write the files, unless another start has been made or is under way."""
+        with (self.folder / "lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UserError(f"a cluster is just being started in {self.folder}") from None
+            if self.running():
+                raise UserError(f"a cluster already runs in {self.folder}: stop it first")
+            shutil.rmtree(self.folder / "run", ignore_errors=True)
+            for name in ("log", "run", "spool", "state"):
+                (self.folder / name).mkdir(exist_ok=True)
+            self._record.write_text(json.dumps(asdict(self.settings)))
+            write_files(self.folder, self.settings, self.user)
+            yield
+
+    def _start_munge(self) -> None:
+        folder = self.folder
+        self._spawn(
+            "munged", "--foreground", "--force", "--num-threads=4",
+            f"--socket={folder}/munge.sock", f"--key-file={folder}/munge.key",
+            f"--seed-file={folder}/munge.seed", f"--pid-file={folder}/run/munged.pid",
+            f"--log-file={folder}/log/munged.log",
+        )  # fmt: skip
+        self._wait_for("munge", (folder / "munge.sock").exists)
+
+    def _start_accounting(self) -> None:
+        data, run = self.folder / "mysql", self.folder / "run"
+        common = ("--no-defaults", f"--datadir={data}", f"--user={self.user}", f"--tmpdir={run}")
+        if not data.exists():
+            try:
+                self.run(
+                    "mariadb-install-db", *common, "--skip-test-db",
+                    "--auth-root-authentication-method=normal",
+                )  # fmt: skip
+            except RuntimeError as error:
+                shutil.rmtree(data, ignore_errors=True)
+                reason = str(error).splitlines()[-1]
+                raise UserError(f"the database could not be made: {reason}") from None
+        database = f"--socket={run}/mysql.sock"
+        self._spawn(
+            "mariadbd", *common, "--skip-networking", database, f"--pid-file={run}/mariadbd.pid",
+            "--innodb-buffer-pool-size=64M", "--innodb-log-file-size=16M",
+            "--innodb-flush-log-at-trx-commit=0", "--innodb-lock-wait-timeout=900",
+            "--performance-schema=OFF",
+        )  # fmt: skip
+        select = ("mariadb", "--no-defaults", "--user=root", database, "--execute=select 1")
+        self._wait_for("the database", lambda: self.run(*select))
+        self._spawn("slurmdbd", "-D", MYSQL_UNIX_PORT=f"{run}/mysql.sock")
+        self._wait_for("the accounting", lambda: self.run("sacctmgr", "list", "cluster"))
+        with suppress(RuntimeError):  # An earlier cluster in this folder has added it.
+            self.run("sacctmgr", "--immediate", "add", "cluster", "devcluster")
+
+    def _start_controller(self) -> None:
+        self._spawn("slurmctld", "-D")
+        self._wait_for("the controller", lambda: self.run("scontrol", "ping"))
+
+    def _start_node(self, node: str) -> None:
+        (self.folder / "spool" / node).mkdir(exist_ok=True)
+        # The variable marks the step daemons, which outlive this one and are not its children.
+        self._spawn("slurmd", "-D", "-N", node, suffix=f".{node}", SLURMD_NODENAME=node)
+
+    def _spawn(self, program: str, *arguments: str, suffix: str = "", **variables: str) -> None:
+        name = program + suffix
+        with (self.folder / "log" / f"{name}.out").open("ab") as log:
+            child = subprocess.Popen(
+                [_which(program) or program, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=os.environ | self.environment | variables,
+                start_new_session=True,
+                preexec_fn=_ask_for_death_with_parent if self._die_with_parent else None,
+            )
+        self._children[name] = child
+        record = self.folder / "run" / f"{name}.started"
+        record.write_text(f"{child.pid} {_start_time(child.pid)}")
+
+    def _wait_for(self, what: str, condition: Callable[[], object], timeout: float = 60) -> None:
+        """Wait until a condition holds; a command that fails means: not yet."""
+        deadline = time.monotonic() + timeout
+        while True:
+            with suppress(RuntimeError):
+                if condition():
+                    return
+            dead = [name for name, child in self._children.items() if child.poll() is not None]
+            if dead or time.monotonic() > deadline:
+                why = f"{dead[0]} has ended" if dead else f"waited {timeout:.0f} s"
+                raise UserError(f"{what} did not start ({why}): see {self.folder}/log")
+            time.sleep(0.1)
+
+    def _end(self, name: str, how: signal.Signals) -> None:
+        deadline = time.monotonic() + 20
+        if process := self.running().get(name):
+            os.kill(process, how)
+            while name in self.running():
+                if time.monotonic() > deadline:
+                    os.kill(process, signal.SIGKILL)
+                time.sleep(0.05)
+        if child := self._children.pop(name, None):
+            child.wait()
+
+    def _cancel_jobs(self) -> None:
+        with suppress(RuntimeError, subprocess.TimeoutExpired):
+            self.run("scancel", "--full", f"--user={self.user}")
+        deadline = time.monotonic() + 10
+        while self._job_processes() and time.monotonic() < deadline:
+            time.sleep(0.1)
+
+    def _kill_jobs(self, *nodes: str) -> None:
+        for process in self._job_processes(*nodes):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+    def _job_processes(self, *nodes: str) -> list[int]:
+        """Find the jobs and their step daemons on the given nodes, or on all, by environment."""
+        conf = f"SLURM_CONF={self.environment['SLURM_CONF']}".encode()
+        places = {f"SLURMD_NODENAME={node}".encode() for node in nodes or self.settings.node_names}
+        found = set()
+        for entry in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):
+                variables = set(entry.read_bytes().split(b"\0"))
+                if conf in variables and places & variables:
+                    found.add(int(entry.parent.name))
+        return sorted(found - set(self.running().values()))
+
+
+def missing_programs(accounting: bool = True) -> list[str]:
+    """Return the programs that a cluster needs and this machine lacks."""
+    needed = PROGRAMS + (ACCOUNTING_PROGRAMS if accounting else ())
+    return [program for program in needed if not _which(program)]
+
+
+def _which(program: str) -> str | None:
+    """Find a program; the daemons live where an ordinary user's PATH does not lead."""
+    return shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin")
+
+
+def _start_time(process: int) -> str | None:
+    """Return what tells a process from a later one with its number; None if it has ended."""
+    try:
+        state, *rest = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if state == "Z" else rest[18]
+
+
+def _ask_for_death_with_parent() -> None:
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+
+
+def main(words: list[str]) -> int:
+    """Run one command on a cluster folder."""
+    options = _parse(words)
+    if options.command == "start":
+        settings = {field.name: getattr(options, field.name) for field in fields(Settings)}
+        cluster = DevCluster(options.folder, Settings(**settings)).start()
+        print(f"{', '.join(cluster.settings.node_names)} are idle. To use them in this shell:")
+        print(f'  eval "$(python slurm/devcluster.py env {options.folder})"')
+        return 0
+    cluster = DevCluster.existing(options.folder)
+    if options.command == "env":
+        for name, value in cluster.environment.items():
+            print(f"export {name}={shlex.quote(value)}")
+    elif options.command == "status":
+        return _print_status(cluster)
+    elif options.command == "stop":
+        cluster.stop()
+    elif options.command == "restart-controller":
+        cluster.restart_controller()
+    elif options.command == "node-down":
+        cluster.node_down(options.node, options.orphans)
+    else:
+        cluster.node_up(options.node)
+    return 0
+
+
+def _print_status(cluster: DevCluster) -> int:
+    daemons = cluster.running()
+    for name, process in daemons.items():
+        print(f"{name:12} process {process}")
+    if "slurmctld" not in daemons:
+        print("not running")
+        return 1
+    for node, state in cluster.node_states().items():
+        print(f"{node:12} {state}")
+    return 0
+
+
+def _parse(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="A private SLURM on this machine, in one folder.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    helps = {
+        "start": "start all daemons and wait until the nodes are idle",
+        "stop": "cancel all jobs and end all daemons",
+        "env": "print the lines for eval",
+        "status": "print daemons and nodes; exit code 1 if the cluster does not run",
+        "node-down": "crash a node",
+        "node-up": "start the daemon of a crashed node",
+        "restart-controller": "stop and start the controller",
+    }
+    parsers = {name: commands.add_parser(name, help=text) for name, text in helps.items()}
+    for entry in parsers.values():
+        entry.add_argument("folder", type=Path, metavar="DIR")
+    for name in ("node-down", "node-up"):
+        parsers[name].add_argument("node", help="n1, n2, ...")
+    parsers["node-down"].add_argument("--orphans", action="store_true", help="let its jobs go on")
+    start, default = parsers["start"], Settings()
+    start.add_argument("--no-accounting", dest="accounting", action="store_false")
+    for name in ("nodes", "cpus", "gpus", "grace", "max_array"):
+        option = f"--{name.replace('_', '-')}"
+        start.add_argument(option, type=int, default=getattr(default, name), metavar="N")
+    return parser.parse_args(words)
+
+
+if __name__ == "__main__":
+    run_command(main)
