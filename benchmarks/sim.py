@@ -6,6 +6,7 @@ recorded in mid-flight and replayed. Rounds alternate in one process; the best r
 """
 
 import argparse
+import importlib
 import importlib.util
 import os
 import time
@@ -150,10 +151,9 @@ def warp(episodes: Episodes, k: int) -> Case | None:
     """MuJoCo Warp on the CPU, one thread, with its nearest settings; it has no `discrete`."""
     if importlib.util.find_spec("mujoco_warp") is None:
         return None
-    import mujoco_warp
-    import warp as wp
-
-    wp.config.quiet = True  # pyright: ignore[reportAttributeAccessIssue]
+    mujoco_warp: Any = importlib.import_module("mujoco_warp")
+    wp: Any = importlib.import_module("warp")
+    wp.config.quiet = True
     cfg = MujocoCfg(timestep=0.005, decimation=4, integrator="implicitfast")
     xml = mjcf(ROBOT, k, cfg).replace("sparse", "auto").replace(' autoreset="disable"', "")
     model = mujoco.MjModel.from_xml_string(xml)

@@ -5,7 +5,6 @@ and logs live in the folder; nothing of a SLURM elsewhere on the machine is read
 """
 
 import argparse
-import ctypes
 import fcntl
 import json
 import os
@@ -16,11 +15,12 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 
+from daemons import Daemons, find_processes, find_program, kill
 from slurmconf import Settings, write_files
 
 from s2m.errors import UserError, run_command, unknown
@@ -51,8 +51,7 @@ class DevCluster:
             settings = Settings(**json.loads(self._record.read_text()))
         self.settings = settings or Settings()
         self.user = pwd.getpwuid(os.getuid()).pw_name
-        self._die_with_parent = die_with_parent
-        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._daemons = Daemons(self.folder, die_with_parent)
 
     @classmethod
     def existing(cls, folder: Path) -> "DevCluster":
@@ -88,27 +87,26 @@ class DevCluster:
         """Cancel all jobs and end all daemons; the folder with state and logs stays."""
         daemons = self.running()
         if "slurmctld" in daemons:
-            self._cancel_jobs()
+            self.cancel_jobs()
         for kind in STOP_ORDER:
             for name in daemons:
                 if name.split(".")[0] == kind:
-                    self._end(name, signal.SIGTERM)
-        self._kill_jobs()
+                    self._daemons.end(name, signal.SIGTERM)
+        kill(self._job_processes(self.settings.node_names))
 
     def running(self) -> dict[str, int]:
         """Return the process ids of the live daemons by name, those of nodes as `slurmd.n1`."""
-        found = {}
-        for record in sorted(self.folder.glob("run/*.started")):
-            process, started = record.read_text().split()
-            if _start_time(int(process)) == started:
-                found[record.stem] = int(process)
-        return found
+        return self._daemons.running()
 
     def run(self, *command: str) -> str:
         """Run a command against this cluster and return its stripped output."""
-        done = subprocess.run(
-            command, env=os.environ | self.environment, capture_output=True, text=True, timeout=60
-        )
+        environment = os.environ | self.environment
+        try:
+            done = subprocess.run(
+                command, env=environment, capture_output=True, text=True, timeout=60
+            )
+        except subprocess.TimeoutExpired as error:
+            raise RuntimeError(str(error)) from None
         if done.returncode:
             raise RuntimeError(f"{shlex.join(command)}: {done.stderr.strip()}")
         return done.stdout.strip()
@@ -125,9 +123,9 @@ class DevCluster:
         """
         if f"slurmd.{self._known(node)}" not in self.running():
             raise UserError(f"node {node} is already down")
-        self._end(f"slurmd.{node}", signal.SIGKILL)
+        self._daemons.end(f"slurmd.{node}", signal.SIGKILL)
         if not orphans:
-            self._kill_jobs(node)
+            kill(self._job_processes([node]))
 
     def node_up(self, node: str) -> None:
         """Start the daemon of a node and return when jobs may run there."""
@@ -138,8 +136,17 @@ class DevCluster:
 
     def restart_controller(self) -> None:
         """Stop the controller in good order and start it again; running jobs go on meanwhile."""
-        self._end("slurmctld", signal.SIGTERM)
+        self._daemons.end("slurmctld", signal.SIGTERM)
         self._start_controller()
+
+    def cancel_jobs(self) -> None:
+        """Cancel all jobs and wait up to 10 s until they have gone from the nodes that are up."""
+        with suppress(RuntimeError):
+            self.run("scancel", "--full", f"--user={self.user}")
+        up = [node for node in self.settings.node_names if f"slurmd.{node}" in self.running()]
+        deadline = time.monotonic() + 10
+        while self._job_processes(up) and time.monotonic() < deadline:
+            time.sleep(0.1)
 
     def __enter__(self) -> "DevCluster":
         """Start the cluster for a block."""
@@ -197,6 +204,7 @@ class DevCluster:
 
     def _start_munge(self) -> None:
         folder = self.folder
+        (folder / "munge.sock").unlink(missing_ok=True)
         self._spawn(
             "munged", "--foreground", "--force", "--num-threads=4",
             f"--socket={folder}/munge.sock", f"--key-file={folder}/munge.key",
@@ -242,20 +250,8 @@ class DevCluster:
         self._spawn("slurmd", "-D", "-N", node, suffix=f".{node}", SLURMD_NODENAME=node)
 
     def _spawn(self, program: str, *arguments: str, suffix: str = "", **variables: str) -> None:
-        name = program + suffix
-        with (self.folder / "log" / f"{name}.out").open("ab") as log:
-            child = subprocess.Popen(
-                [_which(program) or program, *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=os.environ | self.environment | variables,
-                start_new_session=True,
-                preexec_fn=_ask_for_death_with_parent if self._die_with_parent else None,
-            )
-        self._children[name] = child
-        record = self.folder / "run" / f"{name}.started"
-        record.write_text(f"{child.pid} {_start_time(child.pid)}")
+        environment = os.environ | self.environment | variables
+        self._daemons.start(program + suffix, [program, *arguments], environment)
 
     def _wait_for(self, what: str, condition: Callable[[], object], timeout: float = 60) -> None:
         """Wait until a condition holds; a command that fails means: not yet."""
@@ -264,70 +260,23 @@ class DevCluster:
             with suppress(RuntimeError):
                 if condition():
                     return
-            dead = [name for name, child in self._children.items() if child.poll() is not None]
-            if dead or time.monotonic() > deadline:
-                why = f"{dead[0]} has ended" if dead else f"waited {timeout:.0f} s"
+            failed = self._daemons.failed()
+            if failed or time.monotonic() > deadline:
+                why = f"{failed[0]} has ended" if failed else f"waited {timeout:.0f} s"
                 raise UserError(f"{what} did not start ({why}): see {self.folder}/log")
             time.sleep(0.1)
 
-    def _end(self, name: str, how: signal.Signals) -> None:
-        deadline = time.monotonic() + 20
-        if process := self.running().get(name):
-            os.kill(process, how)
-            while name in self.running():
-                if time.monotonic() > deadline:
-                    os.kill(process, signal.SIGKILL)
-                time.sleep(0.05)
-        if child := self._children.pop(name, None):
-            child.wait()
-
-    def _cancel_jobs(self) -> None:
-        with suppress(RuntimeError, subprocess.TimeoutExpired):
-            self.run("scancel", "--full", f"--user={self.user}")
-        deadline = time.monotonic() + 10
-        while self._job_processes() and time.monotonic() < deadline:
-            time.sleep(0.1)
-
-    def _kill_jobs(self, *nodes: str) -> None:
-        for process in self._job_processes(*nodes):
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
-
-    def _job_processes(self, *nodes: str) -> list[int]:
-        """Find the jobs and their step daemons on the given nodes, or on all, by environment."""
-        conf = f"SLURM_CONF={self.environment['SLURM_CONF']}".encode()
-        places = {f"SLURMD_NODENAME={node}".encode() for node in nodes or self.settings.node_names}
-        found = set()
-        for entry in Path("/proc").glob("[0-9]*/environ"):
-            with suppress(OSError):
-                variables = set(entry.read_bytes().split(b"\0"))
-                if conf in variables and places & variables:
-                    found.add(int(entry.parent.name))
-        return sorted(found - set(self.running().values()))
+    def _job_processes(self, nodes: Iterable[str]) -> set[int]:
+        """Find jobs and their step daemons, which are no children of the node's daemon."""
+        conf = {f"{name}={value}" for name, value in self.environment.items()}
+        places = {f"SLURMD_NODENAME={node}" for node in nodes}
+        return find_processes([conf, places]) - set(self.running().values())
 
 
 def missing_programs(accounting: bool = True) -> list[str]:
     """Return the programs that a cluster needs and this machine lacks."""
     needed = PROGRAMS + (ACCOUNTING_PROGRAMS if accounting else ())
-    return [program for program in needed if not _which(program)]
-
-
-def _which(program: str) -> str | None:
-    """Find a program; the daemons live where an ordinary user's PATH does not lead."""
-    return shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin")
-
-
-def _start_time(process: int) -> str | None:
-    """Return what tells a process from a later one with its number; None if it has ended."""
-    try:
-        state, *rest = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if state == "Z" else rest[18]
-
-
-def _ask_for_death_with_parent() -> None:
-    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+    return [program for program in needed if find_program(program) is None]
 
 
 def main(words: list[str]) -> int:
@@ -336,7 +285,7 @@ def main(words: list[str]) -> int:
     if options.command == "start":
         settings = {field.name: getattr(options, field.name) for field in fields(Settings)}
         cluster = DevCluster(options.folder, Settings(**settings)).start()
-        print(f"{', '.join(cluster.settings.node_names)} are idle. To use them in this shell:")
+        print(f"SLURM runs with {cluster.settings.nodes} nodes. To use it in this shell:")
         print(f'  eval "$(python slurm/devcluster.py env {options.folder})"')
         return 0
     cluster = DevCluster.existing(options.folder)
@@ -347,6 +296,8 @@ def main(words: list[str]) -> int:
         return _print_status(cluster)
     elif options.command == "stop":
         cluster.stop()
+    elif not cluster.running():
+        raise UserError(f"no cluster runs in {cluster.folder}: start one first")
     elif options.command == "restart-controller":
         cluster.restart_controller()
     elif options.command == "node-down":
