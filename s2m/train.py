@@ -10,7 +10,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import NoReturn
 
 import torch
@@ -42,21 +42,29 @@ def train(folder: RunFolder, progress: Progress | None = None) -> str:
     """Train until the budget is spent (FINISHED) or somebody asks to stop (STOPPED)."""
     if folder.result("train") is not None:
         return FINISHED
-    with RunLock.acquire(folder) as lock:
-        trainer = Trainer(folder, lock, progress or Progress.silent())
+    with _stop_signals() as stop, RunLock.acquire(folder) as lock:
+        trainer = Trainer(folder, lock, progress or Progress.silent(), stop)
         try:
-            with _stop_signals(trainer):
-                return trainer.run()
+            return trainer.run()
         finally:
             trainer.close()
+
+
+@dataclass
+class StopRequest:
+    """Whether somebody wants the run to leave, and how that was said."""
+
+    reason: str | None = None
 
 
 class Trainer:
     """One attempt at a run."""
 
-    def __init__(self, folder: RunFolder, lock: RunLock, progress: Progress) -> None:
+    def __init__(
+        self, folder: RunFolder, lock: RunLock, progress: Progress, stop: StopRequest
+    ) -> None:
         """Build everything from the folder's frozen config."""
-        self.folder, self.lock, self.progress = folder, lock, progress
+        self.folder, self.lock, self.progress, self.stop = folder, lock, progress, stop
         self.cfg = from_dict(RunCfg, folder.config())
         self.events = Events(folder, lock.attempt.number)
         self.journal = Journal(folder)
@@ -66,7 +74,6 @@ class Trainer:
         self.learner = Learner(self.cfg, self.env)
         self.iteration = 0
         """Finished iterations."""
-        self.stop_reason: str | None = None
 
     def run(self) -> str:
         """Go on from the newest sound checkpoint to the end of the budget."""
@@ -80,8 +87,9 @@ class Trainer:
             self.folder, self.cfg, self.iteration, f"{encoder.group}, {sizes} parameters"
         )
         while self.iteration < budget.iterations:
-            self._check_stop()
-            if self.stop_reason:
+            if self.folder.stop.exists():
+                self.stop.reason = "stop file"
+            if self.stop.reason:
                 return self._leave()
             self._iterate()
         self._finish()
@@ -178,15 +186,11 @@ class Trainer:
         state = {"env": self.env.state_dict(), "learner": self.learner.state_dict()}
         checkpoint.save(self.folder, self.iteration, state, tag)
 
-    def _check_stop(self) -> None:
-        if self.folder.stop.exists():
-            self.stop_reason = "stop file"
-
     def _leave(self) -> str:
         self._save(None)
         self.folder.stop.unlink(missing_ok=True)
-        self.events.append("stopped", iteration=self.iteration, reason=self.stop_reason)
-        self.progress.event(f"stopped at iteration {self.iteration} ({self.stop_reason})")
+        self.events.append("stopped", iteration=self.iteration, reason=self.stop.reason)
+        self.progress.event(f"stopped at iteration {self.iteration} ({self.stop.reason})")
         return STOPPED
 
     def _finish(self) -> None:
@@ -224,20 +228,25 @@ def _parameters(module: torch.nn.Module) -> int:
 
 
 @contextmanager
-def _stop_signals(trainer: Trainer) -> Iterator[None]:
-    """Let SIGINT, SIGTERM and SIGUSR2 end the run at the next iteration, with a checkpoint."""
+def _stop_signals() -> Iterator[StopRequest]:
+    """Let SIGINT, SIGTERM and SIGUSR2 end the run at the next iteration, with a checkpoint.
+
+    They are caught from before the lock is taken: a run that is still being built leaves as orderly
+    as one that trains.
+    """
+    request = StopRequest()
 
     def stop(number: int, _: object) -> None:
-        trainer.stop_reason = signal.Signals(number).name
+        request.reason = signal.Signals(number).name
 
     watched = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR2)
     try:
         before = {number: signal.signal(number, stop) for number in watched}
     except ValueError:  # not the main thread: whoever runs it there uses the stop file
-        yield
+        yield request
         return
     try:
-        yield
+        yield request
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
