@@ -8,7 +8,6 @@ recorded in mid-flight and replayed. Rounds alternate in one process; the best r
 import argparse
 import importlib
 import importlib.util
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import mujoco
 import numpy as np
 import torch
 from mujoco import rollout
+from numpy_env import NumpyEnv
 from rich.console import Console
 from rich.table import Table
 
@@ -28,6 +28,8 @@ from s2m.sim.mujoco import MujocoSimulator
 from s2m.sim.robot import ROBOT
 
 ROUNDS, WARM_UP, WINDOW = 3, 60, 20
+LOOP_ENVS = 128
+"""Robots in the Python loop, whose speed does not depend on their number."""
 
 
 class Episodes:
@@ -122,29 +124,23 @@ def raw(episodes: Episodes, threads: int) -> Case:
     return Case("raw mj_step", run)
 
 
-def python_loop(episodes: Episodes) -> Case:
-    """The same environment with its physics in a Python loop, one environment after the other."""
-    spec, data = mujoco.mjtState.mjSTATE_FULLPHYSICS, mujoco.MjData(episodes.level.model)
-    inner = episodes.sim.pool.rollout
+def python_loop(episodes: Episodes, k: int) -> Case:
+    """One robot after the other, each with a plain NumPy environment around mj_step."""
+    rows, decimation = episodes.whole[:LOOP_ENVS], episodes.env.cfg.sim.decimation
+    command, action = np.zeros(3), np.zeros(12)
+    envs: list[NumpyEnv] = []
 
-    def loop(model: Any, datas: Any, start: Any, control: Any, nstep: int, **rest: Any) -> Any:
-        states = np.empty((len(start), nstep, start.shape[1]))
-        for row in range(len(start)):
-            mujoco.mj_setState(model, data, start[row], spec)
-            data.qacc_warmstart[:] = rest["initial_warmstart"][row]
-            for step in range(nstep):
-                data.ctrl[:] = control[row, step]
-                mujoco.mj_step(model, data)
-                mujoco.mj_getState(model, data, states[row, step], spec)
-        return states, None
+    def prepare() -> None:
+        model = episodes.level.model
+        envs[:] = [NumpyEnv(model, k, episodes.start[row], int(row)) for row in rows]
 
     def run() -> int:
-        episodes.sim.pool.rollout = loop
-        steps = episodes.step_all()
-        episodes.sim.pool.rollout = inner
-        return steps
+        for step in range(0, WINDOW * decimation, decimation):
+            for env, row in zip(envs, rows, strict=True):
+                env.step(episodes.controls[row, step : step + decimation], command, action)
+        return len(rows) * WINDOW
 
-    return Case("env 1024, Python loop", run, episodes.rewind)
+    return Case("Python loop", run, prepare)
 
 
 def warp(episodes: Episodes, k: int) -> Case | None:
@@ -184,7 +180,7 @@ def measure(table: Table, k: int, noise: float, threads: int) -> None:
         Case("env 256", small.step_all, small.rewind),
         Case("env 1024", large.step_all, large.rewind),
         bound,
-        python_loop(large),
+        python_loop(large, k),
     ]
     peer = warp(large, k) if k == 5 and noise == 0 else None
     for _ in range(ROUNDS):
@@ -205,7 +201,7 @@ def measure(table: Table, k: int, noise: float, threads: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(1)
     table = Table("k", "noise", "what", "control steps/s", "of raw", "outside physics")

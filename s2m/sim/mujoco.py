@@ -145,7 +145,8 @@ class MujocoSimulator:
     ) -> None:
         level = self.level(k)
         (nq, nv), m, steps = level.sizes, len(targets), self.cfg.decimation
-        start = np.zeros((m, 1 + nq + nv))
+        start = np.empty((m, 1 + nq + nv))
+        start[:, 0] = 0.0
         start[:, 1 : 1 + nq] = self.qpos[rows, :nq]
         start[:, 1 + nq :] = self.qvel[rows, :nv]
         control = np.empty((m, steps, targets.shape[1] + speeds.shape[1]))
@@ -183,7 +184,7 @@ class MujocoSimulator:
         self.unstable_count += len(states)
 
     def read(self, env_ids: Tensor | None = None) -> TransportState:
-        """Return the state in the base frame, computed in float64."""
+        """Return the state in the base frame; differences of positions are taken in float64."""
         rows = slice(None) if env_ids is None else env_ids.numpy()
         qpos, qvel = torch.from_numpy(self.qpos[rows]), torch.from_numpy(self.qvel[rows])
         n, dtype = len(qpos), torch.get_default_dtype()
@@ -201,8 +202,9 @@ class MujocoSimulator:
         )
         local = torch.bmm(world, to_world)
         position = local[:, 1 : 1 + MAX_BALLS]
-        rotation = upper(multiply(conjugate(base).unsqueeze(1), ball[..., 3:]))
-        spin = rotate(rotation, motion[..., 3:]) - qvel[:, None, 3:6]
+        turned = conjugate(base.to(dtype)).unsqueeze(1)
+        rotation = upper(multiply(turned, ball[..., 3:].to(dtype)))
+        spin = rotate(rotation, motion[..., 3:].to(dtype)) - qvel[:, None, 3:6].to(dtype)
         on = active.unsqueeze(-1)
         resting = (position[..., 2] - ROBOT.plate_height - BALL_RADIUS).abs() < self.contact_gap
         return TransportState(
@@ -214,8 +216,8 @@ class MujocoSimulator:
             joint_velocity=_leg_joints(qvel[:, 6:ROBOT_NV]).to(dtype),
             ball_position=(position * on).to(dtype),
             ball_velocity=(local[:, 1 + MAX_BALLS :] * on).to(dtype),
-            ball_rotation=(rotation * on).to(dtype),
-            ball_angular_velocity=(spin * on).to(dtype),
+            ball_rotation=rotation * on,
+            ball_angular_velocity=spin * on,
             ball_contact=resting & (support_margin(position) > 0) & active,
             ball_active=active,
             unstable=torch.from_numpy(self.unstable[rows].copy()).reshape(n),

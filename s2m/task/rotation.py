@@ -66,6 +66,7 @@ def upper(q: Tensor) -> Tensor:
 
 def perturb(q: Tensor, angles: Tensor) -> Tensor:
     """Turn quaternions q (..., 4) by small rotation vectors (..., 3); zero stays zero."""
-    turn = torch.nn.functional.pad(0.5 * angles, (1, 0), value=1.0)
-    turned = multiply(turn, q)
+    half, w, v = 0.5 * angles, q[..., :1], q[..., 1:]
+    scalar = w - (half * v).sum(-1, keepdim=True)
+    turned = torch.cat([scalar, v + w * half + torch.linalg.cross(half, v)], -1)
     return turned / turned.norm(dim=-1, keepdim=True).clamp(min=1e-9)
