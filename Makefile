@@ -10,6 +10,7 @@ READY := $(VENV)/ready
 demo: $(READY)  ## The chain in small, with something to look at.
 	$(RUN) -m s2m.evaluate agent=zero episodes=20
 	$(RUN) -m s2m.evaluate agent=lqr episodes=20
+	rm -rf demo/runs
 	$(RUN) -m s2m.launch encoder=pfds budget=demo root=demo/runs
 	$(RUN) -m s2m.audit demo/runs/default/pfds-s40-*
 	$(RUN) -m s2m.replay agent=lqr k=all width=256 height=192 out=demo/strip.png
