@@ -1,12 +1,14 @@
 """Show an agent at work: python -m s2m.replay agent=lqr k=5 out=demo.mp4."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from s2m.agents import Agent
 from s2m.compose import describe, load
-from s2m.config import EnvCfg, ReplayCfg
+from s2m.config import EnvCfg, MujocoCfg, ReplayCfg
 from s2m.env import TransportEnv
 from s2m.errors import UserError, run_command
 from s2m.render import Camera
@@ -26,16 +28,24 @@ def main(words: list[str]) -> None:
     cfg = load(ReplayCfg, "replay", words)
     out = Path(cfg.out)
     levels = _levels(cfg.k)
-    if out.suffix in VIDEOS and len(levels) == 1:
-        frames = _episode(cfg, levels[0], every=VIDEO_EVERY)
-        _write_video(out, frames, 1 / (cfg.sim.timestep * cfg.sim.decimation * VIDEO_EVERY))
-    elif out.suffix in PICTURES:
-        rows = [np.concatenate(_moments(cfg, k), 1) for k in levels]
-        _write_picture(out, np.concatenate(rows, 0))
-    else:
+    film = out.suffix in VIDEOS and len(levels) == 1
+    if not film and out.suffix not in PICTURES:
         raise UserError(
             f"out = {cfg.out}: allowed are .mp4 or .gif with one k, or .png with one k or k=all"
         )
+    make, task, sim, _ = cast(cfg)
+    if not isinstance(sim, MujocoCfg):
+        raise UserError(f"sim = {sim.name}: only sim=mujoco can be rendered")
+    dt = sim.timestep * sim.decimation
+    task.episode_steps = max(1, round(cfg.seconds / dt)) + 1
+    env_cfg = EnvCfg(num_envs=1, seed=cfg.seed, task=task, sim=sim)
+    if film:
+        frames = _episode(env_cfg, make, levels[0], VIDEO_EVERY, cfg)
+        _write_video(out, frames, 1 / (dt * VIDEO_EVERY))
+    else:
+        every = max(1, (task.episode_steps - 1) // cfg.columns)
+        rows = [_episode(env_cfg, make, k, every, cfg)[: cfg.columns] for k in levels]
+        _write_picture(out, np.concatenate([np.concatenate(row, 1) for row in rows], 0))
     print(f"wrote {out}")
 
 
@@ -47,25 +57,14 @@ def _levels(k: str) -> list[int]:
     raise UserError(f"k = {k}: allowed 1 to {MAX_BALLS} or all (number of balls)")
 
 
-def _moments(cfg: ReplayCfg, k: int) -> list[np.ndarray]:
-    steps = _steps(cfg)
-    return _episode(cfg, k, every=max(1, steps // cfg.columns))[: cfg.columns]
-
-
-def _steps(cfg: ReplayCfg) -> int:
-    return max(1, round(cfg.seconds / (cfg.sim.timestep * cfg.sim.decimation)))
-
-
-def _episode(cfg: ReplayCfg, k: int, every: int) -> list[np.ndarray]:
+def _episode(
+    env_cfg: EnvCfg, make: Callable[[TransportEnv], Agent], k: int, every: int, cfg: ReplayCfg
+) -> list[np.ndarray]:
     """Render every `every`-th step of one episode; a failed episode ends with its last frame."""
-    steps = _steps(cfg)
-    make, task, sim, _ = cast(cfg)
-    task.episode_steps = steps + 1
-    env_cfg = EnvCfg(num_envs=1, seed=cfg.seed, task=task, sim=sim)
     env = TransportEnv(env_cfg, balls=torch.tensor([k]))
     camera = Camera(env.sim, cfg.width, cfg.height)  # pyright: ignore[reportArgumentType]
     agent = make(env)
-    frames = []
+    steps, frames = env.max_episode_length - 1, []
     try:
         for step in range(steps):
             if step % every == 0:

@@ -127,7 +127,9 @@ class Trainer:
         if not self.lock.still_mine():
             raise Superseded(f"{self.folder.path} was taken over by a later attempt; leaving")
         changes = self._record_levels()
-        row.update(self._curriculum_row())
+        criteria = self.env.curriculum.criteria()
+        row["curriculum/level"] = float(self.env.curriculum.level)
+        row |= {f"criteria/{c.name}": c.value for c in criteria if not math.isnan(c.value)}
         planned = self.iteration % self.cfg.budget.checkpoint_every == 0
         last = self.iteration == self.cfg.budget.iterations
         if planned or changes or last:
@@ -144,7 +146,7 @@ class Trainer:
         if planned or changes or last:
             tag = "final" if last else f"level{changes[-1]}" if changes else None
             self._save(tag)
-        self.progress.iteration(self.iteration, row, self.env.curriculum.criteria())
+        self.progress.iteration(self.iteration, row, criteria)
 
     def _record_levels(self) -> list[int]:
         changes = [event.level for event in self.env.events]
@@ -154,13 +156,6 @@ class Trainer:
             self.progress.event(f"iteration {self.iteration}: level {event.level}")
         self.env.events.clear()
         return changes
-
-    def _curriculum_row(self) -> dict[str, float]:
-        row = {"curriculum/level": float(self.env.curriculum.level)}
-        for item in self.env.curriculum.criteria():
-            if not math.isnan(item.value):
-                row[f"criteria/{item.name}"] = item.value
-        return row
 
     def _audit(self) -> dict[str, float]:
         """Audit at planned checkpoints only, from numbers of its own: a stop changes nothing."""

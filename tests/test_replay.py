@@ -72,6 +72,7 @@ def test_without_a_gl_library_one_line_says_what_to_install(tmp_path):
         (["k=6"], "k = 6: allowed 1 to 5 or all (number of balls)"),
         (["k=all"], "out = demo.mp4: allowed are .mp4 or .gif with one k"),
         (["agent=lrq"], "unknown agent 'lrq'. Did you mean 'lqr'? Allowed: zero, random"),
+        (["sim=dummy"], "sim = dummy: only sim=mujoco can be rendered"),
         (["out=a.txt"], "out = a.txt: allowed are .mp4 or .gif"),
         (["seconds=-1"], "seconds = -1.0: allowed above 0 and at most 60"),
         (["sim.ball.mass=0"], "sim.ball.mass = 0.0: allowed above 0"),

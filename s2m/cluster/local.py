@@ -44,8 +44,8 @@ class Pool:
 
     def run(self) -> int:
         """Run all cells; 0 if all are finished, 1 if some failed, 130 after Ctrl-C."""
-        before = signal.signal(signal.SIGINT, self._interrupt)
-        signal.signal(signal.SIGTERM, self._interrupt)
+        watched = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self._interrupt) for number in watched}
         live = Live(console=self.console, auto_refresh=False) if self.console.is_terminal else None
         shown = 0.0
         try:
@@ -63,7 +63,8 @@ class Pool:
         finally:
             if live:
                 live.stop()
-            signal.signal(signal.SIGINT, before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
         return self._code()
 
     def _start(self) -> None:
