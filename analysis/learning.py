@@ -13,8 +13,8 @@ import torch
 from s2m.agents import AGENTS
 from s2m.config import EnvCfg
 from s2m.documents import replace_section
+from s2m.episodes import run_episodes
 from s2m.errors import UserError
-from s2m.evaluate import run_episodes
 from s2m.run.folder import find_runs
 from s2m.run.journal import Journal
 from s2m.trained import Trained

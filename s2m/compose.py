@@ -28,6 +28,7 @@ for _group, _schema in {
     "curriculum": config.CurriculumCfg,
     "budget": config.BudgetCfg,
     "ppo": config.PpoCfg,
+    "evaluate": config.EvaluationCfg,
     "cluster": config.LocalCfg,
 }.items():
     _store.store(group=_group, name="schema", node=_schema)

@@ -235,6 +235,22 @@ class BudgetCfg:
 
 
 @dataclass
+class EvaluationCfg:
+    """The episodes that a trained policy is judged by (paper, section 5.1)."""
+
+    levels: list[int] = setting([1, 2, 3, 4, 5], "numbers of balls", low=1, high=5)
+    episodes: int = setting(100, "episodes per number of balls", low=1)
+    seed: int = setting(1000, "seed of the episodes", low=0, high=2**63 - 1)
+    selection_episodes: int = setting(
+        100, "episodes with five balls by which the best teacher is chosen, not reported", low=1
+    )
+    selection_seed: int = setting(2000, "seed of those episodes", low=0, high=2**63 - 1)
+    slots: str = setting(
+        "as_trained", "order of the ball slots", choices=["as_trained", "permuted", "fixed"]
+    )
+
+
+@dataclass
 class LocalCfg:
     """Runs on the cores of this machine."""
 
@@ -254,6 +270,7 @@ class RunCfg:
     sim: Any = field(default_factory=MujocoCfg)
     budget: BudgetCfg = field(default_factory=BudgetCfg)
     ppo: PpoCfg = field(default_factory=PpoCfg)
+    evaluate: EvaluationCfg = field(default_factory=EvaluationCfg)
     root: str = setting("runs", "folder of all runs")
     experiment: str = setting("default", "folder of this experiment's runs below root")
     cluster: LocalCfg = field(default_factory=LocalCfg)
@@ -290,14 +307,12 @@ class ReplayCfg:
 
 
 @dataclass
-class EvaluateCfg:
+class EvaluateCfg(EvaluationCfg):
     """What `python -m s2m.evaluate` runs."""
 
     agent: str = setting("lqr", "who acts: zero, random or lqr")
     run: str = setting("", "run folder whose policy acts instead, in its own task")
-    levels: list[int] = setting([1, 2, 3, 4, 5], "numbers of balls", low=1, high=5)
-    episodes: int = setting(100, "episodes per number of balls", low=1)
-    seed: int = setting(1000, "seed of the episodes", low=0, high=2**63 - 1)
+    store: bool = setting(False, "replace the run's own evaluation by this one")
     out: str = setting("", "file for one row per episode: .csv (empty: none)")
     task: TaskCfg = field(default_factory=TaskCfg)
     sim: Any = field(default_factory=MujocoCfg)

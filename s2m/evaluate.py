@@ -1,84 +1,33 @@
-"""Episodes from step 0 to their end, one row each: the only path to a success rate.
+"""Success rates of a policy: the stage of a run after training, and a command.
 
 python -m s2m.evaluate agent=lqr evaluates a reference agent, run=FOLDER a trained policy.
 """
 
 import csv
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import Progress as Bar
 from rich.table import Table
 
-from s2m.agents import Agent
 from s2m.compose import describe, load
-from s2m.config import EnvCfg, EvaluateCfg
-from s2m.env import TransportEnv
+from s2m.config import EnvCfg, EvaluateCfg, EvaluationCfg
+from s2m.episodes import Row, run_episodes
 from s2m.errors import UserError, run_command
-from s2m.trained import cast
-
-Row = dict[str, Any]
-
-
-def run_episodes(
-    cfg: EnvCfg,
-    make: Callable[[TransportEnv], Agent],
-    levels: Sequence[int],
-    episodes: int,
-    progress: Callable[[int, int], None] = lambda step, alive: None,
-) -> list[Row]:
-    """Run `episodes` episodes for each number of balls in `levels` and return a row for each.
-
-    Only the first episode of an environment is used, from its step 0 to its end: taking what
-    happens to finish first would favour failures. All episodes run side by side.
-    """
-    balls = torch.tensor(levels).repeat_interleave(episodes)
-    env = TransportEnv(replace(cfg, num_envs=len(balls)), balls=balls)
-    try:
-        return _run(env, make(env), progress)
-    finally:
-        env.close()
-
-
-def _run(env: TransportEnv, agent: Agent, progress: Callable[[int, int], None]) -> list[Row]:
-    n, length = env.num_envs, env.max_episode_length
-    alive = torch.ones(n, dtype=torch.bool, device=env.device)
-    steps, near_edge, outside, dropped, fell, unstable = torch.zeros(
-        6, n, dtype=torch.long, device=env.device
-    )
-    margin, linear, yaw = torch.zeros(3, n, device=env.device, dtype=torch.float64)
-    with torch.inference_mode():
-        for step in range(length):
-            env.step(agent())
-            result = env.outcome
-            scene = result.scene
-            steps += alive
-            near_edge += alive & scene.dangerous
-            outside += alive & scene.outside.any(-1)
-            dropped += alive & result.dropped
-            fell += alive & result.fell
-            unstable += alive & result.unstable
-            margin += alive * scene.minimum_margin
-            linear += alive * scene.linear_error
-            yaw += alive * scene.yaw_error
-            alive = alive & ~result.terminated
-            progress(step + 1, int(alive.sum()))
-            if not alive.any():
-                break
-    columns = {
-        "k": env.balls, "steps": steps, "dropped": dropped > 0, "fell": fell > 0,
-        "unstable": unstable > 0, "near_edge_steps": near_edge, "outside_steps": outside,
-        "no_drop": alive, "strict": alive & (near_edge == 0), "minimum_margin": margin / steps,
-        "linear_error": linear / steps, "yaw_error": yaw / steps,
-    }  # fmt: skip
-    values = {name: column.tolist() for name, column in columns.items()}
-    return [
-        {"episode": i, **{name: column[i] for name, column in values.items()}} for i in range(n)
-    ]
+from s2m.outcomes import FINISHED, STOPPED
+from s2m.progress import Progress
+from s2m.run.events import Events
+from s2m.run.files import replacing
+from s2m.run.folder import RunFolder
+from s2m.run.lock import RunLock
+from s2m.sim.robot import MAX_BALLS
+from s2m.stopping import StopRequest, stop_signals
+from s2m.trained import Trained, cast
 
 
 def summary(rows: list[Row]) -> Table:
@@ -110,6 +59,91 @@ def summary(rows: list[Row]) -> Table:
     return table
 
 
+def evaluate(
+    folder: RunFolder,
+    lock: RunLock,
+    stop: StopRequest,
+    progress: Progress,
+    cfg: EvaluationCfg | None = None,
+) -> str:
+    """Judge the policy of a run folder, by `cfg` or its frozen config (FINISHED or STOPPED)."""
+    trained = Trained(folder.path)
+    cfg = cfg or trained.cfg.evaluate
+    torch.set_num_threads(1)
+    env = environment(trained.cfg.environment(), cfg)
+    tables = {}
+    plan = {
+        "episodes": (cfg.levels, cfg.episodes, cfg.seed),
+        "selection": ([MAX_BALLS], cfg.selection_episodes, cfg.selection_seed),
+    }
+    try:
+        with _bar(progress.console, f"{folder.path.name} {len(plan)} sets of episodes") as show:
+            for name, (levels, episodes, seed) in plan.items():
+
+                def watch(step: int, alive: int) -> None:
+                    show(step, env.task.episode_steps)
+                    if stop.reason:
+                        raise _Stopped
+
+                rows = run_episodes(replace(env, seed=seed), trained.agent, levels, episodes, watch)
+                tables[name] = [{"run": folder.path.name, "seed": seed, **row} for row in rows]
+    except _Stopped:
+        events = Events(folder, lock.attempt.number)
+        events.append("stopped", stage="evaluate", reason=stop.reason)
+        return STOPPED
+    for name, rows in tables.items():
+        _write_parquet(folder.path / f"{name}.parquet", rows)
+    folder.write_result("evaluate", _result(trained, cfg, tables["episodes"]))
+    return FINISHED
+
+
+class _Stopped(Exception):
+    """Somebody asked the evaluation to leave."""
+
+
+def environment(base: EnvCfg, cfg: EvaluationCfg) -> EnvCfg:
+    """Return the environment of an evaluation: the actor's own, with the slots as asked for."""
+    permute = base.permute if cfg.slots == "as_trained" else cfg.slots == "permuted"
+    return replace(base, permute=permute, seed=cfg.seed)
+
+
+def _result(trained: Trained, cfg: EvaluationCfg, rows: list[Row]) -> dict[str, Any]:
+    summary = {}
+    for k in cfg.levels:
+        group = [row for row in rows if row["k"] == k]
+        rates = {name: sum(row[name] for row in group) for name in ("strict", "no_drop")}
+        summary[str(k)] = {"n": len(group), **rates}
+    return {
+        "iteration": trained.checkpoint.iteration,
+        "checkpoint": trained.checkpoint.path.name,
+        "settings": asdict(cfg),
+        "episodes": "episodes.parquet",
+        "selection": "selection.parquet",
+        "successes": summary,
+    }
+
+
+def _write_parquet(path: Path, rows: list[Row]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with replacing(path) as file:
+        pq.write_table(pa.Table.from_pylist(rows), file)
+
+
+@contextmanager
+def _bar(console: Console | None, name: str) -> Iterator[Callable[[int, int], None]]:
+    """Show the steps of the episodes on a terminal; elsewhere say only that they began."""
+    if console is None:
+        yield lambda step, total: None
+        return
+    if not console.is_terminal:
+        console.print(f"evaluating {name}", highlight=False)
+    with Bar(console=console, transient=True, disable=not console.is_terminal) as bars:
+        task = bars.add_task(name)
+        yield lambda step, total: bars.update(task, completed=step, total=total)
+
+
 def main(words: list[str]) -> None:
     """Evaluate a reference agent or a trained policy and print its table."""
     if "--help" in words or "-h" in words:
@@ -117,24 +151,25 @@ def main(words: list[str]) -> None:
         print("\n".join(describe(EvaluateCfg)))
         return
     cfg = load(EvaluateCfg, "evaluate", words)
-    make, task, sim, name = cast(cfg)
     out = Path(cfg.out) if cfg.out else None
     if out and out.suffix != ".csv":
         raise UserError(f"out = {cfg.out}: allowed is a .csv file")
-    torch.set_num_threads(1)
-    env_cfg = EnvCfg(seed=cfg.seed, task=task, sim=sim)
-    with Progress(transient=True) as progress:
-        bar = progress.add_task(name, total=task.episode_steps)
-        rows = run_episodes(
-            env_cfg,
-            make,
-            cfg.levels,
-            cfg.episodes,
-            lambda step, alive: progress.update(bar, completed=step),
-        )
+    if cfg.store and not cfg.run:
+        raise UserError("store = true: needs run=FOLDER, the run whose evaluation is replaced")
     console = Console()
     if not console.is_terminal:
         console.width = 120
+    make, base, name = cast(cfg)
+    torch.set_num_threads(1)
+    env = environment(base, cfg)
+    if cfg.store:
+        rows = _replace_evaluation(cfg, console)
+    else:
+        with _bar(console, name) as show:
+            rows = run_episodes(
+                env, make, cfg.levels, cfg.episodes,
+                lambda step, alive: show(step, env.task.episode_steps),
+            )  # fmt: skip
     console.print(f"{name}, seed {cfg.seed}", summary(rows))
     if out:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -142,6 +177,19 @@ def main(words: list[str]) -> None:
             writer = csv.DictWriter(file, fieldnames=list(rows[0]))
             writer.writeheader()
             writer.writerows(rows)
+
+
+def _replace_evaluation(cfg: EvaluateCfg, console: Console) -> list[Row]:
+    import pyarrow.parquet as pq
+
+    folder = RunFolder.open(cfg.run)
+    if folder.result("train") is None:
+        raise UserError(f"{folder.path} has not finished training: only then it is evaluated")
+    stage = EvaluationCfg(**{item.name: getattr(cfg, item.name) for item in fields(EvaluationCfg)})
+    with stop_signals() as stop, RunLock.acquire(folder) as lock:
+        if evaluate(folder, lock, stop, Progress(console, live=False), stage) == STOPPED:
+            raise UserError(f"stopped by {stop.reason}: the evaluation of {folder.path} stands")
+    return pq.read_table(folder.path / "episodes.parquet").to_pylist()
 
 
 if __name__ == "__main__":

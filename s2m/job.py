@@ -13,17 +13,17 @@ from s2m.progress import Progress
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.lock import Busy, current_attempt
-from s2m.train import train
+from s2m.stages import execute
 
 
 def main(words: list[str]) -> int:
-    """Train the run of a folder and leave a verdict in its events if that fails."""
+    """Do what is left of the run of a folder and leave a verdict in its events if that fails."""
     if len(words) != 1:
         print("usage: python -m s2m.job RUN_FOLDER", file=sys.stderr)
         return 2
     folder = RunFolder.open(words[0])
     try:
-        outcome = train(folder, Progress.automatic())
+        outcome = execute(folder, Progress.automatic())
     except Busy as error:
         print(error, file=sys.stderr)
         return CODES[BUSY]

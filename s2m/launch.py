@@ -45,9 +45,9 @@ def main(words: list[str]) -> int:
 
 def _foreground(cell: Cell) -> int:
     from s2m.progress import Progress
-    from s2m.train import train
+    from s2m.stages import execute
 
-    outcome = train(cell.folder, Progress.automatic())
+    outcome = execute(cell.folder, Progress.automatic())
     print(f"{outcome}: {cell.folder.path}")
     return CODES[outcome]
 

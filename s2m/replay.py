@@ -33,17 +33,18 @@ def main(words: list[str]) -> None:
         raise UserError(
             f"out = {cfg.out}: allowed are .mp4 or .gif with one k, or .png with one k or k=all"
         )
-    make, task, sim, _ = cast(cfg)
+    make, env_cfg, _ = cast(cfg)
+    sim = env_cfg.sim
     if not isinstance(sim, MujocoCfg):
         raise UserError(f"sim = {sim.name}: only sim=mujoco can be rendered")
     dt = sim.timestep * sim.decimation
-    task.episode_steps = max(1, round(cfg.seconds / dt)) + 1
-    env_cfg = EnvCfg(num_envs=1, seed=cfg.seed, task=task, sim=sim)
+    env_cfg.num_envs, env_cfg.seed = 1, cfg.seed
+    env_cfg.task.episode_steps = max(1, round(cfg.seconds / dt)) + 1
     if film:
         frames = _episode(env_cfg, make, levels[0], VIDEO_EVERY, cfg)
         _write_video(out, frames, 1 / (dt * VIDEO_EVERY))
     else:
-        every = max(1, (task.episode_steps - 1) // cfg.columns)
+        every = max(1, (env_cfg.task.episode_steps - 1) // cfg.columns)
         rows = [_episode(env_cfg, make, k, every, cfg)[: cfg.columns] for k in levels]
         _write_picture(out, np.concatenate([np.concatenate(row, 1) for row in rows], 0))
     print(f"wrote {out}")

@@ -6,11 +6,8 @@ was journalled after it is taken back when the run goes on from it.
 """
 
 import math
-import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import NoReturn
 
 import torch
@@ -27,41 +24,32 @@ from s2m.run import checkpoint
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
-from s2m.run.lock import RunLock
+from s2m.run.lock import Busy, RunLock
+from s2m.stopping import StopRequest
 
 
 class Diverged(UserError):
     """Training produced something that is not a number."""
 
 
-class Superseded(UserError):
+class Superseded(Busy):
     """A later attempt has taken the folder; this one must not write any more."""
 
 
-def train(folder: RunFolder, progress: Progress | None = None) -> str:
+def train(folder: RunFolder, lock: RunLock, stop: StopRequest, progress: Progress) -> str:
     """Train until the budget is spent (FINISHED) or somebody asks to stop (STOPPED)."""
-    if folder.result("train") is not None:
-        return FINISHED
-    with _stop_signals() as stop, RunLock.acquire(folder) as lock:
-        trainer = Trainer(folder, lock, progress or Progress.silent(), stop)
-        try:
-            return trainer.run()
-        finally:
-            trainer.close()
-
-
-@dataclass
-class StopRequest:
-    """Whether somebody wants the run to leave, and how that was said."""
-
-    reason: str | None = None
+    trainer = Trainer(folder, lock, stop, progress)
+    try:
+        return trainer.run()
+    finally:
+        trainer.close()
 
 
 class Trainer:
     """One attempt at a run."""
 
     def __init__(
-        self, folder: RunFolder, lock: RunLock, progress: Progress, stop: StopRequest
+        self, folder: RunFolder, lock: RunLock, stop: StopRequest, progress: Progress
     ) -> None:
         """Build everything from the folder's frozen config."""
         self.folder, self.lock, self.progress, self.stop = folder, lock, progress, stop
@@ -220,28 +208,3 @@ class Trainer:
 
 def _parameters(module: torch.nn.Module) -> int:
     return sum(parameter.numel() for parameter in module.parameters())
-
-
-@contextmanager
-def _stop_signals() -> Iterator[StopRequest]:
-    """Let SIGINT, SIGTERM and SIGUSR2 end the run at the next iteration, with a checkpoint.
-
-    They are caught from before the lock is taken: a run that is still being built leaves as orderly
-    as one that trains.
-    """
-    request = StopRequest()
-
-    def stop(number: int, _: object) -> None:
-        request.reason = signal.Signals(number).name
-
-    watched = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR2)
-    try:
-        before = {number: signal.signal(number, stop) for number in watched}
-    except ValueError:  # not the main thread: whoever runs it there uses the stop file
-        yield request
-        return
-    try:
-        yield request
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

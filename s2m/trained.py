@@ -3,14 +3,13 @@
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import torch
 from tensordict import TensorDict
 
 from s2m.agents import AGENTS, Agent
 from s2m.compose import from_dict
-from s2m.config import EvaluateCfg, ReplayCfg, RunCfg, TaskCfg
+from s2m.config import EnvCfg, EvaluateCfg, ReplayCfg, RunCfg
 from s2m.env import NUM_ACTIONS, TransportEnv
 from s2m.errors import UserError, unknown
 from s2m.learner import make_actor
@@ -71,13 +70,11 @@ class Trained:
         return act
 
 
-def cast(
-    cfg: EvaluateCfg | ReplayCfg,
-) -> tuple[Callable[[TransportEnv], Agent], TaskCfg, Any, str]:
-    """Return who acts, in which task and simulator, and the actor's name."""
+def cast(cfg: EvaluateCfg | ReplayCfg) -> tuple[Callable[[TransportEnv], Agent], EnvCfg, str]:
+    """Return who acts, the environment that belongs to it, and the actor's name."""
     if cfg.run:
         trained = Trained(cfg.run)
-        return trained.agent, trained.cfg.task, trained.cfg.sim, trained.folder.path.name
+        return trained.agent, trained.cfg.environment(), trained.folder.path.name
     if cfg.agent not in AGENTS:
         raise unknown("agent", cfg.agent, AGENTS)
-    return AGENTS[cfg.agent], cfg.task, cfg.sim, f"agent {cfg.agent}"
+    return AGENTS[cfg.agent], EnvCfg(task=cfg.task, sim=cfg.sim), f"agent {cfg.agent}"

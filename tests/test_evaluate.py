@@ -1,14 +1,25 @@
 """Episodes are counted from step 0 to their end, one row each."""
 
 import csv
+from dataclasses import asdict
 
+import pyarrow.parquet as pq
 import pytest
 import torch
 
 from s2m.agents import AGENTS
-from s2m.config import EnvCfg, TaskCfg
+from s2m.compose import load
+from s2m.config import EnvCfg, EvaluationCfg, RunCfg, TaskCfg
+from s2m.episodes import run_episodes
 from s2m.errors import UserError
-from s2m.evaluate import main, run_episodes, summary
+from s2m.evaluate import environment, evaluate, main, summary
+from s2m.outcomes import FINISHED, STOPPED
+from s2m.progress import Progress
+from s2m.run.events import Events
+from s2m.run.folder import RunFolder
+from s2m.run.lock import RunLock
+from s2m.stages import execute
+from s2m.stopping import StopRequest
 
 
 def test_one_row_per_episode_with_consistent_columns():
@@ -66,9 +77,74 @@ def test_command_writes_rows(tmp_path):
     assert len(rows) == 3 and rows[0]["k"] == "2" and rows[0]["no_drop"] == "True"
 
 
+TINY = [
+    "sim=dummy", "budget=demo", "budget.num_envs=8", "budget.iterations=2", "encoder.width=8",
+    "evaluate.levels=[1,5]", "evaluate.episodes=3", "evaluate.selection_episodes=2",
+]  # fmt: skip
+
+
+def create(path, *words):
+    return RunFolder.create(path, asdict(load(RunCfg, "config", [*TINY, *words])))
+
+
+def table(folder, name):
+    return pq.read_table(folder.path / f"{name}.parquet").to_pylist()
+
+
+def test_a_run_is_evaluated_after_training_on_episodes_of_its_own(tmp_path):
+    folder = create(tmp_path / "run")
+    assert execute(folder) == FINISHED
+    result, rows = folder.result("evaluate"), table(folder, "episodes")
+    assert result is not None and result["iteration"] == 2
+    assert [row["k"] for row in rows] == [1, 1, 1, 5, 5, 5]
+    assert {row["run"] for row in rows} == {"run"} and {row["seed"] for row in rows} == {1000}
+    assert result["successes"]["5"] == {
+        "n": 3,
+        "strict": sum(row["strict"] for row in rows[3:]),
+        "no_drop": sum(row["no_drop"] for row in rows[3:]),
+    }
+    chosen_by = table(folder, "selection")
+    assert [row["k"] for row in chosen_by] == [5, 5] and chosen_by[0]["seed"] == 2000
+    assert len({event["attempt"] for event in Events(folder).read()}) == 1
+
+
+def test_an_evaluation_that_was_stopped_is_done_again_without_training(tmp_path):
+    folder = create(tmp_path / "run")
+    execute(folder, last="train")
+    journal = folder.journal.read_bytes()
+    with RunLock.acquire(folder) as lock:
+        assert evaluate(folder, lock, StopRequest("SIGTERM"), Progress.silent()) == STOPPED
+    assert folder.result("evaluate") is None
+    assert Events(folder).read()[-1]["reason"] == "SIGTERM"
+    assert execute(folder) == FINISHED
+    assert folder.result("evaluate") is not None and folder.journal.read_bytes() == journal
+
+
+@pytest.mark.parametrize(
+    ("trained", "slots", "permute"),
+    [(True, "as_trained", True), (False, "as_trained", False), (False, "permuted", True),
+     (True, "fixed", False)],
+)  # fmt: skip
+def test_slots_are_shown_as_the_evaluation_says(trained, slots, permute):
+    cfg = environment(EnvCfg(permute=trained, seed=1), EvaluationCfg(slots=slots, seed=7))
+    assert cfg.permute is permute and cfg.seed == 7
+
+
+def test_store_replaces_the_evaluation_of_a_run(tmp_path):
+    folder = create(tmp_path / "run")
+    with pytest.raises(UserError, match="has not finished training"):
+        main([f"run={folder.path}", "store=true"])
+    execute(folder)
+    main([f"run={folder.path}", "store=true", "levels=[2]", "episodes=4", "seed=5"])
+    rows, result = table(folder, "episodes"), folder.result("evaluate")
+    assert [row["k"] for row in rows] == [2] * 4 and rows[0]["seed"] == 5
+    assert result is not None and result["settings"]["episodes"] == 4
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
+        (["store=true"], "store = true: needs run=FOLDER"),
         (["agent=pid"], "unknown agent 'pid'. Allowed: zero, random, lqr"),
         (["levels=[0]"], "levels = [0]: allowed 1 to 5"),
         (["episodes=0"], "episodes = 0: allowed 1 or more"),

@@ -10,8 +10,8 @@ from s2m.compose import load
 from s2m.config import RunCfg
 from s2m.progress import Progress, duration, to_threshold
 from s2m.run.folder import RunFolder
+from s2m.stages import execute
 from s2m.task.curriculum import Criterion
-from s2m.train import train
 
 TINY = ["sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=4", "budget.iterations=4"]
 
@@ -39,7 +39,7 @@ def run(tmp_path, live):
     folder = RunFolder.create(tmp_path / "run", asdict(cfg))
     out = io.StringIO()
     console = Console(file=out, width=120, force_terminal=live)
-    train(folder, Progress(console, live=live))
+    execute(folder, Progress(console, live=live), last="train")
     return out.getvalue()
 
 

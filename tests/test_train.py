@@ -18,7 +18,8 @@ from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
 from s2m.run.metrics import deterministic
-from s2m.train import Diverged, train
+from s2m.stages import execute
+from s2m.train import Diverged
 
 TINY = [
     "sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=6", "budget.iterations=12",
@@ -79,7 +80,7 @@ def in_child(folder):
     if child == 0:
         code = 1
         try:
-            code = 0 if train(folder) == FINISHED else 75
+            code = 0 if execute(folder, last="train") == FINISHED else 75
         finally:
             os._exit(code)
     return child
@@ -95,7 +96,7 @@ def train_with_kills(folder, kills, chance, longest):
         if not os.WIFSIGNALED(status):
             break
         done += 1
-    assert train(folder) == FINISHED
+    assert execute(folder, last="train") == FINISHED
     return done
 
 
@@ -111,7 +112,7 @@ def train_with_kills(folder, kills, chance, longest):
 def test_a_killed_run_ends_bit_equal_to_an_undisturbed_one(tmp_path, words):
     calm, shaken = (create(tmp_path / name, *words) for name in ("calm", "shaken"))
     began = time.monotonic()
-    assert train(calm) == FINISHED
+    assert execute(calm, last="train") == FINISHED
     needed = time.monotonic() - began
     train_with_kills(shaken, 2, random.Random(str(words)), needed)
     assert_same(outcome(calm), outcome(shaken))
@@ -127,7 +128,7 @@ def test_forty_iterations_on_mujoco_survive_ten_kills(tmp_path):
     ]
     calm, shaken = (create(tmp_path / name, *words) for name in ("calm", "shaken"))
     began = time.monotonic()
-    assert train(calm) == FINISHED
+    assert execute(calm, last="train") == FINISHED
     needed = time.monotonic() - began
     chance = random.Random(5)
     for iteration in sorted(chance.sample(range(1, 37), 10)):
@@ -138,7 +139,7 @@ def test_forty_iterations_on_mujoco_survive_ten_kills(tmp_path):
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         assert os.WIFSIGNALED(status)
-    assert train(shaken) == FINISHED
+    assert execute(shaken, last="train") == FINISHED
     assert_same(outcome(calm), outcome(shaken))
     frame = Journal(shaken).read()
     assert frame["iteration"].tolist() == list(range(1, 41))
@@ -148,9 +149,9 @@ def test_forty_iterations_on_mujoco_survive_ten_kills(tmp_path):
 
 def test_the_budget_is_spent_exactly_and_once(tmp_path):
     folder = create(tmp_path / "run")
-    assert train(folder) == FINISHED
+    assert execute(folder, last="train") == FINISHED
     before = folder.journal.read_bytes()
-    assert train(folder) == FINISHED
+    assert execute(folder, last="train") == FINISHED
     assert folder.journal.read_bytes() == before
     result = folder.result("train")
     assert result and result["iterations"] == 12 and result["samples"] == 12 * 8 * 6
@@ -162,7 +163,7 @@ def test_the_budget_is_spent_exactly_and_once(tmp_path):
 
 def test_a_signal_leaves_a_checkpoint_and_the_run_goes_on_from_it(tmp_path):
     calm, folder = create(tmp_path / "calm"), create(tmp_path / "run")
-    assert train(calm) == FINISHED
+    assert execute(calm, last="train") == FINISHED
     for number in (signal.SIGTERM, signal.SIGUSR2):
         child = in_child(folder)
         while Journal(folder).last() is None:
@@ -170,7 +171,7 @@ def test_a_signal_leaves_a_checkpoint_and_the_run_goes_on_from_it(tmp_path):
         os.kill(child, number)
         _, status = os.waitpid(child, 0)
         assert os.WEXITSTATUS(status) in (0, 75)
-    train(folder)
+    execute(folder, last="train")
     kinds = [event["kind"] for event in Events(folder).read()]
     assert "stopped" in kinds
     assert_same(outcome(calm), outcome(folder))
@@ -179,18 +180,18 @@ def test_a_signal_leaves_a_checkpoint_and_the_run_goes_on_from_it(tmp_path):
 def test_a_stop_file_ends_the_run_and_is_used_up(tmp_path):
     folder = create(tmp_path / "run")
     folder.stop.touch()
-    assert train(folder) == STOPPED
+    assert execute(folder, last="train") == STOPPED
     assert not folder.stop.exists() and folder.result("train") is None
     (stopped,) = [event for event in Events(folder).read() if event["kind"] == "stopped"]
     assert stopped["reason"] == "stop file"
-    assert train(folder) == FINISHED
+    assert execute(folder, last="train") == FINISHED
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip"])
 def test_a_damaged_checkpoint_is_passed_over_with_an_event(tmp_path, damage):
     calm, folder = create(tmp_path / "calm"), create(tmp_path / "run")
-    assert train(calm) == FINISHED
-    assert train(folder) == FINISHED
+    assert execute(calm, last="train") == FINISHED
+    assert execute(folder, last="train") == FINISHED
     folder.result_file("train").unlink()
     newest = checkpoint.saved(folder)[-1]
     data = bytearray(newest.read_bytes())
@@ -199,7 +200,7 @@ def test_a_damaged_checkpoint_is_passed_over_with_an_event(tmp_path, damage):
     else:
         data[len(data) // 2] ^= 1
     newest.write_bytes(data)
-    assert train(folder) == FINISHED
+    assert execute(folder, last="train") == FINISHED
     assert any(event["kind"] == "checkpoint_fallback" for event in Events(folder).read())
     assert_same(outcome(calm), outcome(folder))
 
@@ -208,11 +209,11 @@ def test_a_checkpoint_of_another_encoder_is_refused_in_one_line(tmp_path):
     folder, other = create(tmp_path / "run"), create(tmp_path / "other", "encoder=dshc")
     for run in (folder, other):
         run.stop.touch()
-        assert train(run) == STOPPED
+        assert execute(run, last="train") == STOPPED
     (own,), (foreign,) = checkpoint.saved(folder), checkpoint.saved(other)
     own.write_bytes(foreign.read_bytes())
     with pytest.raises(UserError, match="does not fit this run's config") as error:
-        train(folder)
+        execute(folder, last="train")
     assert "\n" not in str(error.value)
 
 
@@ -223,7 +224,7 @@ def test_a_second_trainer_on_a_folder_leaves_with_one_line(tmp_path):
         while Journal(folder).last() is None:
             time.sleep(0.01)
         with pytest.raises(UserError, match="is being written by attempt 1") as error:
-            train(folder)
+            execute(folder, last="train")
         assert "\n" not in str(error.value)
     finally:
         os.kill(child, signal.SIGKILL)
@@ -233,7 +234,7 @@ def test_a_second_trainer_on_a_folder_leaves_with_one_line(tmp_path):
 def test_divergence_is_reported_and_never_finishes(tmp_path):
     folder = create(tmp_path / "run", "ppo.learning_rate=1e30", "ppo.kl_target=0")
     with pytest.raises(Diverged, match="diverged at iteration"):
-        train(folder)
+        execute(folder, last="train")
     assert folder.result("train") is None
     (event,) = [event for event in Events(folder).read() if event["kind"] == "diverged"]
     assert event["what"]
@@ -264,7 +265,7 @@ def _five_iterations(tmp_path, name):
     runs = []
     for flag in ("true", "false"):
         folder = create(tmp_path / flag, f"permute={flag}", *words)
-        assert train(folder) == FINISHED
+        assert execute(folder, last="train") == FINISHED
         runs.append(outcome(folder))
     return runs
 
@@ -282,7 +283,7 @@ def float64():
 
 def test_rows_hold_levels_criteria_rewards_and_the_symmetry_audit(tmp_path):
     folder = create(tmp_path / "run")
-    train(folder)
+    execute(folder, last="train")
     frame = Journal(folder).read().set_index("iteration")
     for column in ("curriculum/level", "reward/margin", "loss/value", "policy/std"):
         assert frame[column].notna().all(), column
@@ -294,7 +295,7 @@ def test_rows_hold_levels_criteria_rewards_and_the_symmetry_audit(tmp_path):
 
 def test_learning_rate_and_generators_are_part_of_the_state(tmp_path):
     folder = create(tmp_path / "run")
-    train(folder)
+    execute(folder, last="train")
     state = checkpoint.load_latest(folder).state["learner"]
     assert state["learning_rate"] != replace(load(RunCfg, "config", TINY)).ppo.learning_rate
     assert state["random"].dtype == torch.uint8

@@ -13,7 +13,7 @@ from s2m.errors import UserError
 from s2m.evaluate import main as evaluate
 from s2m.run import checkpoint
 from s2m.run.folder import RunFolder
-from s2m.train import train
+from s2m.stages import execute
 from s2m.trained import Trained
 
 TINY = ["sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=4", "budget.iterations=3"]
@@ -28,7 +28,7 @@ def runs(tmp_path_factory):
     root = tmp_path_factory.mktemp("runs")
     folders = {name: create(root / name, f"encoder={name}") for name in ("pfds", "flat_mlp")}
     for folder in folders.values():
-        train(folder)
+        execute(folder, last="train")
     return folders
 
 

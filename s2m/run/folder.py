@@ -185,6 +185,12 @@ def _checksum(content: dict[str, Any]) -> str:
     return hashlib.sha256(to_json(content).encode()).hexdigest()
 
 
+def unfinished(folder: RunFolder, last: str = "evaluate") -> list[str]:
+    """Return the stages of a run up to `last` that have no sound result yet, in their order."""
+    due = STAGES[: STAGES.index(last) + 1]
+    return [stage for stage in due if folder.result(stage) is None]
+
+
 def find_runs(root: Path | str) -> Iterator[RunFolder]:
     """Yield the run folders at or up to two levels below `root`, sorted by path."""
     root = Path(root)

@@ -9,8 +9,11 @@ from typing import Any
 
 from s2m.errors import UserError
 
-EXCLUDED = ("cluster", "tracking", "root", "experiment", "dry", "retry_failed", "progress")
-"""Top-level config keys that say where and how a run is executed, and cannot change its result."""
+EXCLUDED = (
+    "evaluate", "cluster", "tracking", "root", "experiment", "dry", "retry_failed", "progress",
+)  # fmt: skip
+"""Top-level config keys that cannot change what is trained: where and how a run is executed, and
+how it is judged afterwards."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _ENCODER = re.compile(r"[a-z0-9][a-z0-9_]{0,39}")

@@ -45,6 +45,8 @@ class Attempt:
     """SLURM job id."""
     ended: str | None = None
     """UTC time of an orderly end; stays None after a crash."""
+    restart: int = 0
+    """How often SLURM had started the job again."""
 
     def is_alive(self) -> bool | None:
         """Tell whether the process still runs; None if only its host could know."""
@@ -59,6 +61,11 @@ class Attempt:
         except PermissionError:
             pass
         return True
+
+
+def slurm_restarts() -> int:
+    """Return how often SLURM has started this job again, after preemption or the loss of a node."""
+    return int(os.environ.get("SLURM_RESTART_COUNT", "0"))
 
 
 def current_attempt(folder: RunFolder) -> Attempt | None:
@@ -129,6 +136,7 @@ def _begin(folder: RunFolder, stolen: bool) -> Attempt:
         pid=os.getpid(),
         started=timestamp(),
         job=os.environ.get("SLURM_JOB_ID"),
+        restart=slurm_restarts(),
     )
     write_json(folder.attempt, asdict(attempt))
     remove_temporary(folder.path)

@@ -1,0 +1,38 @@
+"""What is left of a run, stage by stage, in one attempt under one lock."""
+
+import os
+
+from s2m.outcomes import FINISHED
+from s2m.progress import Progress
+from s2m.run.folder import RunFolder, unfinished
+from s2m.run.lock import RunLock, current_attempt, slurm_restarts
+from s2m.stopping import stop_signals
+
+
+def execute(folder: RunFolder, progress: Progress | None = None, last: str = "evaluate") -> str:
+    """Do the stages of a run up to `last` that have no result yet: FINISHED or STOPPED.
+
+    Raises Busy if another process is at it.
+    """
+    from s2m.evaluate import evaluate
+    from s2m.train import train
+
+    stages = {"train": train, "evaluate": evaluate}
+    if not unfinished(folder, last):
+        return FINISHED
+    with stop_signals() as stop, RunLock.acquire(folder, steal=_orphaned(folder)) as lock:
+        for name in unfinished(folder, last):
+            outcome = stages[name](folder, lock, stop, progress or Progress.silent())
+            if outcome != FINISHED:
+                return outcome
+    return FINISHED
+
+
+def _orphaned(folder: RunFolder) -> bool:
+    """Tell whether the folder is held by an earlier start of this very SLURM job.
+
+    SLURM starts a job again elsewhere when its node is lost, though its processes may live on.
+    """
+    holder = current_attempt(folder)
+    job, restart = os.environ.get("SLURM_JOB_ID"), slurm_restarts()
+    return holder is not None and job is not None and holder.job == job and holder.restart < restart

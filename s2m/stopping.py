@@ -1,0 +1,46 @@
+"""How a stage of a run is asked to leave early: SIGINT, SIGTERM, SIGUSR2 or the stop file."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR2)
+"""Ctrl-C, the end of a process or a job, and SLURM's warning before a time-out or preemption."""
+
+
+@dataclass
+class StopRequest:
+    """Whether somebody wants the run to leave, and how that was said."""
+
+    reason: str | None = None
+
+
+@contextmanager
+def stop_signals() -> Iterator[StopRequest]:
+    """Turn the signals into a request that the stage looks at when it can leave in good order.
+
+    A launcher starts its processes with these signals blocked, lest one that comes while Python
+    still loads should kill it: those that wait are delivered here.
+    """
+    request = StopRequest()
+
+    def stop(number: int, _: object) -> None:
+        request.reason = signal.Signals(number).name
+
+    try:
+        before = {number: signal.signal(number, stop) for number in SIGNALS}
+    except ValueError:  # not the main thread: whoever runs it there uses the stop file
+        yield request
+        return
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    try:
+        yield request
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def block_stop_signals() -> None:
+    """Let the signals wait until `stop_signals`; for a process that is about to become a stage."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
