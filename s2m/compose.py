@@ -21,19 +21,20 @@ T = TypeVar("T")
 
 _store = ConfigStore.instance()
 _store.store(group="task", name="schema", node=config.TaskCfg)
-for _name, _schema in config.SIMULATORS.items():
-    _store.store(group="sim", name=f"{_name}_schema", node=_schema)
+OPEN = {"sim": config.SIMULATORS, "cluster": config.CLUSTERS}
+"""Groups that bring the settings of one of several schemas."""
+for _group, _schemas in OPEN.items():
+    for _name, _schema in _schemas.items():
+        _store.store(group=_group, name=f"{_name}_schema", node=_schema)
 for _group, _schema in {
     "encoder": EncoderCfg,
     "curriculum": config.CurriculumCfg,
     "budget": config.BudgetCfg,
     "ppo": config.PpoCfg,
     "evaluate": config.EvaluationCfg,
-    "cluster": config.LocalCfg,
 }.items():
     _store.store(group=_group, name="schema", node=_schema)
-# The simulator is left open: its group brings the settings of one of several.
-_store.store(name="run_schema", node=config.RunCfg(sim=None))
+_store.store(name="run_schema", node=config.RunCfg(sim=None, cluster=None))
 _store.store(name="replay_schema", node=config.ReplayCfg(sim=None))
 _store.store(name="evaluate_schema", node=config.EvaluateCfg(sim=None))
 
@@ -47,7 +48,7 @@ def load(schema: type[T], name: str, words: list[str]) -> T:
         except MissingConfigException as error:
             raise _missing(error) from None
         except HydraException as error:
-            raise _refused(error, name) from None
+            raise _refused(error, name, words) from None
         except OmegaConfBaseException as error:
             raise _mistyped(error) from None
     assert isinstance(typed, schema)
@@ -58,11 +59,12 @@ def load(schema: type[T], name: str, words: list[str]) -> T:
 def from_dict(schema: type[T], values: dict[str, Any]) -> T:
     """Return a checked `schema` object from a resolved config, e.g. that of a run folder."""
     base = OmegaConf.structured(schema)
-    if "sim" in values:
-        name = values["sim"].get("name")
-        if name not in config.SIMULATORS:
-            raise unknown("simulator", name, config.SIMULATORS)
-        base.sim = OmegaConf.structured(config.SIMULATORS[name])
+    for group, schemas in OPEN.items():
+        if group in values:
+            name = values[group].get("name", values[group].get("kind"))
+            if name not in schemas:
+                raise unknown(group, name, schemas)
+            base[group] = OmegaConf.structured(schemas[name])
     try:
         typed = OmegaConf.to_object(OmegaConf.merge(base, values))
     except OmegaConfBaseException as error:
@@ -80,10 +82,11 @@ def _missing(error: MissingConfigException) -> UserError:
     return UserError(_first_line(error))
 
 
-def _refused(error: HydraException, name: str) -> UserError:
+def _refused(error: HydraException, name: str, words: list[str]) -> UserError:
     cause = error.__cause__
     if isinstance(cause, ConfigKeyError | ConfigAttributeError):
-        return _unknown_setting(str(cause.full_key), compose(name))
+        groups = [word for word in words if (CONF / word.split("=")[0]).is_dir()]
+        return _unknown_setting(str(cause.full_key), compose(name, overrides=groups))
     if isinstance(cause, OmegaConfBaseException):
         return _mistyped(cause)
     if isinstance(error, OverrideParseException):

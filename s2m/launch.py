@@ -1,21 +1,28 @@
-"""Train runs.
+"""Train and evaluate runs, here or on a SLURM cluster.
 
     python -m s2m.launch encoder=pfds seed=40                         one run, in the foreground
     python -m s2m.launch -m encoder=pfds,dshc permute=true,false seed=40,41,42,43,44
     python -m s2m.launch -m +sweep=encoders                           a named sweep
+    python -m s2m.launch -m +sweep=paper cluster=slurm                ... as jobs of a cluster
 
 The same command again goes on where it was: finished runs are left alone, others are resumed.
 dry=true only prints the plan; retry_failed=true also runs what has failed before.
+python -m s2m.status shows where runs stand, s2m.logs RUN what one printed, s2m.cancel stops them.
 """
 
 import sys
+from pathlib import Path
 
 from rich.console import Console
 
-from s2m.cluster.cells import compose_cells, expand, sweep_names
-from s2m.cluster.plan import Cell, create_folders, make_plan, plan_table
+from s2m.cluster.cells import compose_cells, expand, follow_ups, sweep_names
+from s2m.cluster.followup import Step, make_steps
+from s2m.cluster.plan import Cell, create_folders, make_plan
+from s2m.cluster.queue import Queue
+from s2m.cluster.state import QUEUED, RUNNING
+from s2m.cluster.submission import launch_lock, submission_of
 from s2m.compose import CONF, describe
-from s2m.config import RunCfg
+from s2m.config import CLUSTERS, RunCfg, SlurmCfg
 from s2m.errors import UserError, run_command
 from s2m.outcomes import CODES
 
@@ -31,16 +38,29 @@ def main(words: list[str]) -> int:
     words = [word for word in words if word not in SWEEP_FLAGS]
     if not many and len(expand(words)) > 1:
         raise UserError("the command names several runs: add -m to run them all")
-    plan = make_plan(compose_cells(words))
-    console = Console()
+    cells = compose_cells(words)
+    console = Console(soft_wrap=True)
     if not console.is_terminal:
         console.width = 140
-    if plan[0].cfg.dry:
-        console.print(plan_table(plan))
-        console.print(f"{sum(cell.due() for cell in plan)} of {len(plan)} runs would be executed")
+    cfg = cells[0]
+    root = Path(cfg.root)
+    steps = make_steps(follow_ups(words), root, cfg.experiment)
+    slurm = isinstance(cfg.cluster, SlurmCfg)
+    if slurm:
+        from s2m.cluster.slurm import check
+
+        check(cfg.cluster, root.resolve())
+    if cfg.dry:
+        from s2m.cluster.preview import preview
+
+        preview(make_plan(cells, Queue.read()), steps, console)
         return 0
-    create_folders(plan)
-    return _pool(plan, console) if many else _foreground(plan[0])
+    with launch_lock(root):
+        plan = make_plan(cells, Queue.read())
+        create_folders(plan)
+        if slurm:
+            return _submit(plan, steps, console)
+    return _pool(plan, steps, console) if many else _foreground(plan[0])
 
 
 def _foreground(cell: Cell) -> int:
@@ -52,15 +72,64 @@ def _foreground(cell: Cell) -> int:
     return CODES[outcome]
 
 
-def _pool(plan: list[Cell], console: Console) -> int:
-    from s2m.cluster.local import Pool
+def _pool(plan: list[Cell], steps: list[Step], console: Console) -> int:
+    from s2m.cluster.local import INTERRUPTED_CODE, Pool
+    from s2m.cluster.pack import FollowUp
 
-    due = [cell for cell in plan if cell.due()]
+    due = _due(plan, console)
+    code = Pool(
+        [(cell.folder, cell.state.total) for cell in due], plan[0].cfg.cluster.workers, console
+    ).run()
+    runs = _names(plan)
+    if code == INTERRUPTED_CODE:
+        return code
+    for step in steps:
+        if due or not step.covers(runs):
+            step.forget()
+            step.record.parent.mkdir(parents=True, exist_ok=True)
+            FollowUp(step.command, str(step.record), runs, str(CONF.parent))()
+    return code
+
+
+def _submit(plan: list[Cell], steps: list[Step], console: Console) -> int:
+    from s2m.cluster.slurm import Submitter
+
+    due, runs = _due(plan, console), _names(plan)
+    pending = [step for step in steps if due or not _settled(step, runs)]
+    if not due and not pending:
+        console.print("nothing to submit")
+        return 0
+    submitter = Submitter(plan[0].cfg.cluster, Path(plan[0].cfg.root), console.print)
+    arrays = submitter.runs(due) if due else []
+    if due:
+        console.print(f"submitted {len(due)} runs as {', '.join(f'job {i}' for i in arrays)}")
+    for cell in plan:
+        submission = submission_of(cell.folder.submitted)
+        if cell.state.status in (QUEUED, RUNNING) and submission is not None:
+            arrays.append(submission.array)
+    for step in pending:
+        step.forget()
+        step.record.parent.mkdir(parents=True, exist_ok=True)
+    submitter.follow_up(pending, sorted(set(arrays)), runs)
+    console.print(f"python -m s2m.status {plan[0].cfg.root} shows where they stand")
+    return 0
+
+
+def _settled(step: Step, runs: list[str]) -> bool:
+    return step.covers(runs) or step.state(Queue.read()) in (QUEUED, RUNNING)
+
+
+def _names(plan: list[Cell]) -> list[str]:
+    return [cell.folder.path.name for cell in plan]
+
+
+def _due(plan: list[Cell], console: Console) -> list[Cell]:
+    """Return what is to be executed, and say what is not."""
     left = [cell for cell in plan if not cell.due()]
     for status in sorted({cell.state.status for cell in left}):
         count = sum(cell.state.status == status for cell in left)
         console.print(f"{count} of {len(plan)} runs are {status} and left alone")
-    return Pool(due, plan[0].cfg.cluster.workers, console).run()
+    return [cell for cell in plan if cell.due()]
 
 
 def _help() -> str:
@@ -74,7 +143,9 @@ def _help() -> str:
     lines += ["", "Sweeps (+sweep=name):"]
     lines += [f"  {name:<12} {text}" for name, text in sweep_names().items()]
     lines += ["", "Settings (name=value, with their defaults before a budget is applied):"]
-    return "\n".join([*lines, *describe(RunCfg)])
+    lines += describe(RunCfg)
+    lines += ["", "Settings of cluster=slurm:", *describe(CLUSTERS["slurm"], "cluster.")]
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

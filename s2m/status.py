@@ -1,48 +1,141 @@
-"""Where all runs stand: python -m s2m.status [FOLDER] [--watch] [--json]. Reads only."""
+"""Where all runs stand: python -m s2m.status [FOLDER] [--watch] [--json]. Reads only.
+
+Below the table stand runs that did not end well, with a verdict and the end of their log. The
+estimates to levels 3 and 5 come from runs of the same variant and budget that reached them.
+"""
 
 import json
+import statistics
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
-from s2m.cluster.state import RunState, inspect
+from s2m.cluster.followup import find_steps
+from s2m.cluster.queue import Queue
+from s2m.cluster.state import RESUME, RUNNING, RunState, inspect, total_iterations
+from s2m.cluster.verdict import final_states_of, judge, tail
 from s2m.errors import UserError, run_command
+from s2m.outcomes import FAILED
 from s2m.progress import duration
 from s2m.run.folder import RunFolder, find_runs
 
 WATCH_SECONDS = 5.0
+FORECAST = (3, 5)
+"""The levels of the paper's tables."""
+LOG_LINES = 5
 
 
-def survey(root: Path) -> list[tuple[RunFolder, RunState]]:
+@dataclass(frozen=True)
+class Entry:
+    """One run, with what is only known from all of them."""
+
+    folder: RunFolder
+    state: RunState
+    verdict: str = ""
+    """Why it is not finished, if nobody is at it."""
+
+    @property
+    def name(self) -> str:
+        """The run's experiment and folder."""
+        return f"{self.folder.path.parent.name}/{self.folder.path.name}"
+
+
+def survey(root: Path) -> list[Entry]:
     """Return the state of every run below a folder; one that cannot be read says why."""
-    found = []
+    queue, found = Queue.read(), []
     for folder in find_runs(root):
         try:
-            total = int(folder.config()["budget"]["iterations"])
-            found.append((folder, inspect(folder, total)))
+            found.append((folder, inspect(folder, total_iterations(folder), queue)))
         except (UserError, KeyError, TypeError) as error:
             found.append((folder, RunState("unreadable", failure=str(error))))
-    return found
+    ended = [folder for folder, state in found if _has_ended(state)]
+    final = final_states_of(ended) if queue else {}
+    entries = []
+    for folder, state in found:
+        verdict = ""
+        if _has_ended(state):
+            verdict = judge(
+                folder, state.failure, state.last_event, final.get(str(folder.path), "")
+            )
+        entries.append(Entry(folder, state, verdict))
+    return entries
 
 
-def status_table(runs: list[tuple[RunFolder, RunState]]) -> Table:
-    """Tabulate the runs, one line each."""
+def _has_ended(state: RunState) -> bool:
+    return state.status in (FAILED, RESUME)
+
+
+def typical_levels(entries: list[Entry]) -> dict[tuple[str, int, int], float]:
+    """Return the median iteration of each level over the runs of a variant and budget."""
+    reached: dict[tuple[str, int, int], list[int]] = {}
+    for entry in entries:
+        for level, iteration in entry.state.levels.items():
+            key = (_variant(entry), entry.state.total, level)
+            reached.setdefault(key, []).append(iteration)
+    return {key: statistics.median(values) for key, values in reached.items()}
+
+
+def _variant(entry: Entry) -> str:
+    return entry.folder.path.name.rsplit("-", 2)[0]
+
+
+def _to_level(entry: Entry, level: int, typical: dict[tuple[str, int, int], float]) -> str:
+    """Write when a level was reached, or how long it will take at the pace of other runs."""
+    state = entry.state
+    if level in state.levels:
+        return f"at {state.levels[level]}"
+    expected = typical.get((_variant(entry), state.total, level))
+    if state.status != RUNNING or state.seconds is None or expected is None:
+        return ""
+    left = (expected - state.iteration) * state.seconds
+    return f"in {duration(left)}" if left > 0 else "late"
+
+
+def show(root: Path) -> RenderableType:
+    """Tabulate the runs, then tell what did not end well."""
+    entries = survey(root)
+    typical = typical_levels(entries)
+    forecast = [f"level {level}" for level in FORECAST]
     table = Table(
-        "run", "state", "level", "iteration", "s/iteration", "end", "last event", box=None
-    )
-    for folder, state in runs:
-        ending = duration(state.left) if state.status == "running" else ""
-        rate = f"{state.seconds:.2f}" if state.seconds else ""
+        "run", "state", "level", "iteration", "s/iteration", *forecast, "end", "last event",
+        box=None,
+    )  # fmt: skip
+    for entry in entries:
+        state = entry.state
+        status = f"{state.status} ({state.stage})" if state.stage == "evaluate" else state.status
         table.add_row(
-            f"{folder.path.parent.name}/{folder.path.name}", state.status, str(state.level or ""),
-            f"{state.iteration}/{state.total}", rate, ending, state.failure or state.last_event,
+            entry.name, status, str(state.level or ""), f"{state.iteration}/{state.total}",
+            f"{state.seconds:.2f}" if state.seconds else "",
+            *(_to_level(entry, level, typical) for level in FORECAST),
+            duration(state.left) if state.status == RUNNING else "", state.last_event,
         )  # fmt: skip
-    return table
+    parts: list[RenderableType] = [table]
+    for entry in entries:
+        if entry.verdict or entry.state.status == "unreadable":
+            parts.append(Text(f"\n{entry.name}: {entry.verdict or 'unreadable'}", "bold"))
+            parts.append(Text(_explanation(entry), "dim"))
+    queue = Queue.read()
+    steps = [f"then {step.record.stem}: {step.state(queue)}" for step in find_steps(root)]
+    return Group(*parts, *steps)
+
+
+def _explanation(entry: Entry) -> str:
+    lines = [entry.state.failure or entry.state.last_event]
+    log = tail(entry.folder.log, LOG_LINES)
+    return "\n".join([*lines, *(f"  | {line}" for line in log.splitlines())])
+
+
+def _as_json(entries: list[Entry]) -> list[dict]:
+    return [
+        {"run": str(entry.folder.path), **asdict(entry.state), "verdict": entry.verdict}
+        for entry in entries
+    ]
 
 
 def main(words: list[str]) -> int:
@@ -55,20 +148,19 @@ def main(words: list[str]) -> int:
     if not root.is_dir():
         raise UserError(f"{root} is no folder; runs are kept in ./runs unless root= says otherwise")
     if "--json" in flags:
-        rows = [{"run": str(f.path), **asdict(s)} for f, s in survey(root)]
-        json.dump(rows, sys.stdout, indent=1)
+        json.dump(_as_json(survey(root)), sys.stdout, indent=1)
         print()
         return 0
     console = Console()
     if not console.is_terminal:
-        console.width = 160
+        console.width = 180
     if "--watch" not in flags:
-        console.print(status_table(survey(root)))
+        console.print(show(root), highlight=False)
         return 0
-    with Live(status_table(survey(root)), console=console, auto_refresh=False) as live:
+    with Live(show(root), console=console, auto_refresh=False) as live:
         while True:
             time.sleep(WATCH_SECONDS)
-            live.update(status_table(survey(root)), refresh=True)
+            live.update(show(root), refresh=True)
 
 
 if __name__ == "__main__":

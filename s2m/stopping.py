@@ -26,7 +26,7 @@ def stop_signals() -> Iterator[StopRequest]:
     request = StopRequest()
 
     def stop(number: int, _: object) -> None:
-        request.reason = signal.Signals(number).name
+        request.reason = request.reason or signal.Signals(number).name
 
     try:
         before = {number: signal.signal(number, stop) for number in SIGNALS}

@@ -73,7 +73,7 @@ PartitionName=high Nodes=ALL MaxTime=INFINITE PriorityTier=10 PreemptMode=OFF
 
 NODE = (
     "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} Boards=1 "
-    "SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory=8000 Gres=gpu:{gpus}"
+    "SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory=64000 Gres=gpu:{gpus}"
 )
 
 NO_ACCOUNTING = "AccountingStorageType=accounting_storage/none"
@@ -113,7 +113,7 @@ class Settings:
     """Whether `sacct` works; costs a MariaDB and a few seconds."""
     nodes: int = 2
     """Number of nodes: n1, n2, ..."""
-    cpus: int = 4
+    cpus: int = 8
     """CPUs that a node claims to have."""
     gpus: int = 2
     """GPUs that a node claims to have."""

@@ -16,6 +16,9 @@ from s2m.settings import validate
 
 SWEEPS = CONF.parent / "sweeps"
 KEYS = ("experiment", "cells")
+OPTIONAL = ("then",)
+SHARED = ("root", "experiment", "cluster", "dry", "retry_failed")
+"""Settings of a whole launch, which cannot differ between its cells."""
 
 
 def sweep_names() -> dict[str, str]:
@@ -43,6 +46,12 @@ def expand(words: list[str]) -> list[list[str]]:
     return cells
 
 
+def follow_ups(words: list[str]) -> list[str]:
+    """Return the commands that come after the runs of a named sweep."""
+    sweep, _ = _take_sweep(words)
+    return [str(line) for line in sweep.get("then", [])] if sweep else []
+
+
 def _take_sweep(words: list[str]) -> tuple[dict[str, Any] | None, list[str]]:
     rest = [word for word in words if _key(word) != "sweep"]
     chosen = [word for word in words if _key(word) == "sweep"]
@@ -53,8 +62,8 @@ def _take_sweep(words: list[str]) -> tuple[dict[str, Any] | None, list[str]]:
     if name not in sweep_names():
         raise unknown("sweep", name, sweep_names())
     content = yaml.safe_load(path.read_text())
-    if not isinstance(content, dict) or set(content) != set(KEYS):
-        raise UserError(f"{path} must have exactly the keys {', '.join(KEYS)}")
+    if not isinstance(content, dict) or set(content) - set(OPTIONAL) != set(KEYS):
+        raise UserError(f"{path} must have the keys {', '.join(KEYS)}, and may have then")
     return content, rest
 
 
@@ -86,7 +95,15 @@ def compose_cells(words: list[str]) -> list[RunCfg]:
             cfg = replace(cfg, seed=_seed(seeds[-1]))
             validate(cfg)
         cells.setdefault(signature(asdict(cfg)), cfg)
+    _check_shared(list(composed.values()))
     return list(cells.values())
+
+
+def _check_shared(cells: list[RunCfg]) -> None:
+    for name in SHARED:
+        values = [getattr(cfg, name) for cfg in cells]
+        if any(value != values[0] for value in values):
+            raise UserError(f"{name} must be the same for all runs of a command")
 
 
 def _seed(word: str) -> int:

@@ -12,10 +12,13 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from s2m.cluster.plan import Cell
-from s2m.cluster.state import inspect
+from s2m.cluster.state import RunState, inspect
 from s2m.outcomes import BUSY, FINISHED, outcome_of
 from s2m.progress import duration
+from s2m.run.events import Events
+from s2m.run.folder import RunFolder
+from s2m.run.lock import current_attempt
+from s2m.stopping import SIGNALS, block_stop_signals
 
 POLL_SECONDS = 0.5
 REFRESH_SECONDS = 2.0
@@ -23,29 +26,33 @@ LINE_SECONDS = 30.0
 INTERRUPTED_CODE = 130
 
 
-def _with_parent() -> None:
-    """Ask Linux to end a run softly when the launcher dies; elsewhere it just goes on."""
+def _prepare() -> None:
+    """Keep early signals waiting; on Linux, ask for a soft end when the launcher dies."""
+    block_stop_signals()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
 class Pool:
-    """Executes cells, as many at a time as there are workers; a failed one does not stop others."""
+    """Executes runs, as many at a time as there are workers; a failed one does not stop others."""
 
-    def __init__(self, cells: list[Cell], workers: int, console: Console) -> None:
-        """Queue the cells in order."""
-        self.cells, self.console = cells, console
+    def __init__(
+        self, runs: list[tuple[RunFolder, int]], workers: int, console: Console, threads: int = 1
+    ) -> None:
+        """Queue runs, each with its number of iterations; `threads` is what each may use."""
+        self.console, self.threads = console, threads
+        self.runs = {folder.path.name: (folder, total) for folder, total in runs}
         self.workers = workers or os.cpu_count() or 1
-        self.waiting = deque(cells)
+        self.waiting = deque(self.runs)
         self.running: dict[str, subprocess.Popen] = {}
         self.ended: dict[str, str] = {}
-        """How each cell's process ended: finished, failed, stopped or busy."""
-        self.interrupted = False
+        """How each run's process ended: finished, failed, stopped or busy."""
+        self.interrupted: signal.Signals | None = None
+        """The signal that asked to leave."""
 
     def run(self) -> int:
-        """Run all cells; 0 if all are finished, 1 if some failed, 130 after Ctrl-C."""
-        watched = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, self._interrupt) for number in watched}
+        """Execute all; 0 if all are finished, 1 if some failed, 130 if asked to leave."""
+        before = {number: signal.signal(number, self._interrupt) for number in SIGNALS}
         live = Live(console=self.console, auto_refresh=False) if self.console.is_terminal else None
         shown = 0.0
         try:
@@ -67,42 +74,54 @@ class Pool:
                 signal.signal(number, handler)
         return self._code()
 
+    def _inspect(self, name: str) -> RunState:
+        return inspect(*self.runs[name])
+
     def _start(self) -> None:
         while self.waiting and len(self.running) < self.workers and not self.interrupted:
-            cell = self.waiting.popleft()
-            name = cell.folder.path.name
+            name = self.waiting.popleft()
+            folder, _ = self.runs[name]
             # Somebody else may have finished it while it waited here.
-            if inspect(cell.folder, cell.cfg.budget.iterations).status == FINISHED:
+            if self._inspect(name).status == FINISHED:
                 self._end(name, FINISHED)
                 continue
-            log = (cell.folder.logs / "train.log").open("ab")
-            threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
-            self.running[name] = subprocess.Popen(
-                [sys.executable, "-m", "s2m.job", str(cell.folder.path)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **threads},
-                start_new_session=True, preexec_fn=_with_parent,
-            )  # fmt: skip
-            log.close()
+            limit = {f"{library}_NUM_THREADS": str(self.threads) for library in ("OMP", "MKL")}
+            with folder.log.open("ab") as log:
+                self.running[name] = subprocess.Popen(
+                    [sys.executable, "-m", "s2m.job", str(folder.path)],
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **limit},
+                    start_new_session=True, preexec_fn=_prepare,
+                )  # fmt: skip
 
     def _collect(self) -> None:
         for name, process in list(self.running.items()):
             code = process.poll()
             if code is not None:
                 del self.running[name]
+                if code < 0:
+                    self._note_kill(name, process.pid, -code)
                 self._end(name, outcome_of(code))
+
+    def _note_kill(self, name: str, pid: int, number: int) -> None:
+        """Write down what a process that was killed could not."""
+        folder, _ = self.runs[name]
+        attempt = current_attempt(folder)
+        if attempt is not None and attempt.pid == pid and attempt.ended is None:
+            reason = signal.Signals(number).name
+            Events(folder, attempt.number).append("killed", reason=reason)
 
     def _end(self, name: str, outcome: str) -> None:
         self.ended[name] = outcome
         if not self.console.is_terminal:
             self.console.print(f"{name}: {outcome}", highlight=False)
 
-    def _interrupt(self, *_: object) -> None:
+    def _interrupt(self, number: int, _: object) -> None:
         """Let every run write a checkpoint and leave."""
         if not self.interrupted:
             self.console.print("letting the runs write their checkpoints ...")
-        self.interrupted = True
+        self.interrupted = signal.Signals(number)
         for process in self.running.values():
-            process.terminate()
+            process.send_signal(number)
 
     def _code(self) -> int:
         if self.interrupted:
@@ -113,20 +132,17 @@ class Pool:
         if live:
             live.update(self._table(), refresh=True)
             return
-        for cell in self.cells:
-            name = cell.folder.path.name
-            if name in self.running:
-                state = inspect(cell.folder, cell.cfg.budget.iterations)
-                self.console.print(
-                    f"{name}: {state.iteration}/{state.total} level {state.level or '–'}, "
-                    f"end in {duration(state.left)}", highlight=False,
-                )  # fmt: skip
+        for name in self.running:
+            state = self._inspect(name)
+            self.console.print(
+                f"{name}: {state.iteration}/{state.total} level {state.level or '–'}, "
+                f"end in {duration(state.left)}", highlight=False,
+            )  # fmt: skip
 
     def _table(self) -> Table:
         table = Table("run", "state", "level", "iteration", "s/iteration", "end", "last event")
-        for cell in self.cells:
-            name = cell.folder.path.name
-            state = inspect(cell.folder, cell.cfg.budget.iterations)
+        for name in self.runs:
+            state = self._inspect(name)
             status = "running" if name in self.running else self.ended.get(name, "waiting")
             table.add_row(
                 name, status, str(state.level or ""), f"{state.iteration}/{state.total}",

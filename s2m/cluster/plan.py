@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rich.table import Table
 
+from s2m.cluster.queue import Queue
 from s2m.cluster.state import NEW, RESUME, RunState, inspect
 from s2m.compose import CONF
 from s2m.config import RunCfg
@@ -28,12 +29,12 @@ class Cell:
         return retry or self.state.status in (NEW, RESUME)
 
 
-def make_plan(cells: list[RunCfg]) -> list[Cell]:
+def make_plan(cells: list[RunCfg], queue: Queue | None) -> list[Cell]:
     """Look every cell up; nothing is written."""
     plan = []
     for cfg in cells:
         folder = RunFolder(run_path(Path(cfg.root), cfg.experiment, asdict(cfg)))
-        plan.append(Cell(cfg, folder, inspect(folder, cfg.budget.iterations)))
+        plan.append(Cell(cfg, folder, inspect(folder, cfg.budget.iterations, queue)))
     return plan
 
 

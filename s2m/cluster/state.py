@@ -1,15 +1,17 @@
-"""What a run folder says about its run, read-only and without torch."""
+"""What a run folder, and SLURM's queue, say about a run; read-only and without torch."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from s2m.cluster.queue import Job, Queue
+from s2m.cluster.submission import submission_of
 from s2m.outcomes import FAILED, FINISHED
 from s2m.run.events import Events
-from s2m.run.folder import RunFolder
+from s2m.run.folder import RunFolder, unfinished
 from s2m.run.journal import Journal
 from s2m.run.lock import Attempt, current_attempt
 
-NEW, RESUME, RUNNING = "new", "resume", "running"
+NEW, QUEUED, RESUME, RUNNING = "new", "queued", "resume", "running"
 
 
 @dataclass(frozen=True)
@@ -17,12 +19,18 @@ class RunState:
     """Where a run stands."""
 
     status: str
+    stage: str = ""
+    """The stage that comes next or is under way: train or evaluate."""
     iteration: int = 0
     total: int = 0
     level: int | None = None
+    levels: dict[int, int] = field(default_factory=dict)
+    """At which iteration each level was reached."""
     seconds: float | None = None
     """Seconds per iteration, the mean of the newest ones."""
     attempts: int = 0
+    job: str = ""
+    """SLURM's id of the job in which it was submitted last."""
     last_event: str = ""
     failure: str = ""
     """Why the last attempt failed, in one line."""
@@ -33,34 +41,59 @@ class RunState:
         return None if self.seconds is None else (self.total - self.iteration) * self.seconds
 
 
-def inspect(folder: RunFolder, total: int) -> RunState:
-    """Read the state of a run of `total` iterations."""
+def total_iterations(folder: RunFolder) -> int:
+    """Return the budget of a run, from its frozen config."""
+    return int(folder.config()["budget"]["iterations"])
+
+
+def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunState:
+    """Read the state of a run of `total` iterations; without a queue only the folder decides."""
     if not folder.run_file.exists():
         return RunState(NEW, total=total)
     attempt = current_attempt(folder)
+    submission = submission_of(folder.submitted)
+    job = queue.find(submission.job, submission.name) if submission and queue else None
     rows = Journal(folder).tail(10)
     events = Events(folder).read()
     failure = _failure(events, attempt)
+    stages = unfinished(folder)
     row: dict[str, float] = rows[-1][1] if rows else {}
     times = [values["time/iteration"] for _, values in rows if "time/iteration" in values]
+    last_event = _describe(events[-1]) if events else ""
+    if job is not None and job.waits:
+        last_event = f"waits in the queue: {job.reason}"
     return RunState(
-        status=_status(folder, attempt, failure),
+        status=_status(stages, attempt, failure, job, queue),
+        stage=stages[0] if stages else "",
         iteration=rows[-1][0] if rows else 0,
         total=total,
         level=int(row["curriculum/level"]) if "curriculum/level" in row else None,
+        levels={event["level"]: event["iteration"] for event in events if event["kind"] == "level"},
         seconds=sum(times) / len(times) if times else None,
         attempts=attempt.number if attempt else 0,
-        last_event=_describe(events[-1]) if events else "",
+        job=submission.job if submission else "",
+        last_event=last_event,
         failure=failure,
     )
 
 
-def _status(folder: RunFolder, attempt: Attempt | None, failure: str) -> str:
-    if folder.result("train") is not None:
+def _status(
+    stages: list[str],
+    attempt: Attempt | None,
+    failure: str,
+    job: Job | None,
+    queue: Queue | None,
+) -> str:
+    if not stages:
         return FINISHED
+    if job is not None:
+        return QUEUED if job.waits else RUNNING
     if attempt is None:
         return NEW
-    if attempt.is_alive() is not False:
+    alive = attempt.is_alive()
+    if alive is None and attempt.job and queue is not None:
+        alive = queue.has(attempt.job)
+    if alive is not False:
         return RUNNING
     return FAILED if failure else RESUME
 
@@ -80,4 +113,6 @@ def _describe(event: dict[str, Any]) -> str:
         return f"level {event['level']}{where}"
     if kind == "attempt":
         return f"attempt {event['attempt']} began"
+    if kind in ("stopped", "killed"):
+        return f"{kind} by {event['reason']}{where}"
     return f"{kind}{where}"

@@ -32,7 +32,7 @@ def short_path():
 
 @pytest.fixture(scope="session")
 def slurm(slurm_programs):
-    """A cluster with accounting: nodes n1 and n2 of 4 CPUs and 2 GPUs, partitions low and high."""
+    """A cluster with accounting: nodes n1 and n2 of 8 CPUs and 2 GPUs, partitions low and high."""
     with tempfile.TemporaryDirectory(prefix="s2m-", dir="/tmp", ignore_cleanup_errors=True) as path:
         with DevCluster(Path(path), die_with_parent=True) as cluster:
             yield cluster

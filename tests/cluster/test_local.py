@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,16 +10,19 @@ import time
 
 import pytest
 
-from s2m import status
+from s2m import cancel, logs, status
+from s2m.errors import UserError
 from s2m.launch import main
 from s2m.run import checkpoint
 from s2m.run.events import Events
-from s2m.run.folder import find_runs
+from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
+from s2m.run.lock import current_attempt
 
 TINY = [
     "sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=4", "budget.iterations=6",
-    "encoder.width=8", "encoder.embedding=8",
+    "encoder.width=8", "encoder.embedding=8", "evaluate.episodes=2",
+    "evaluate.selection_episodes=2",
 ]  # fmt: skip
 
 
@@ -27,7 +31,7 @@ def launch(root, *words):
 
 
 def states(root):
-    return {folder.path.name.rsplit("-", 1)[0]: s.status for folder, s in status.survey(root)}
+    return {entry.folder.path.name: entry.state.status for entry in status.survey(root)}
 
 
 def test_a_sweep_runs_once_and_only_what_is_missing_runs_again(tmp_path, capsys):
@@ -53,9 +57,9 @@ def test_a_failing_run_does_not_stop_the_others_and_shows_in_the_exit_code(tmp_p
     words = ["-m", *TINY, f"root={tmp_path}", "seed=1,2", "ppo.kl_target=0"]
     assert main([*words, "ppo.learning_rate=1e30,1e-3"]) == 1
     runs = status.survey(tmp_path)
-    assert sorted(state.status for _, state in runs) == ["failed", "failed", "finished", "finished"]
-    failed = next(state for _, state in runs if state.status == "failed")
-    assert "diverged at iteration" in failed.failure
+    assert sorted(run.state.status for run in runs) == ["failed", "failed", "finished", "finished"]
+    failed = next(run for run in runs if run.state.status == "failed")
+    assert "diverged at iteration" in failed.state.failure and failed.verdict == "not a number"
     capsys.readouterr()
     assert main([*words, "ppo.learning_rate=1e30", "dry=true"]) == 0
     out = capsys.readouterr().out
@@ -127,9 +131,113 @@ def test_status_as_table_and_json(tmp_path, capsys):
     assert (row["status"], row["iteration"], row["total"]) == ("finished", 6, 6)
 
 
-def test_several_cells_need_the_flag(tmp_path):
-    from s2m.errors import UserError
+def test_status_tells_verdict_log_and_forecast(tmp_path, capsys):
+    words = ["-m", *TINY, f"root={tmp_path}", "ppo.kl_target=0"]
+    main([*words, "ppo.learning_rate=1e30,1e-3"])
+    capsys.readouterr()
+    status.main([str(tmp_path)])
+    out = capsys.readouterr().out
+    assert ": not a number\n" in out and "  | " in out and "diverged at iteration" in out
 
+
+def entry(name, state, levels, iteration):
+    state = status.RunState(
+        state, iteration=iteration, total=600, levels=levels, seconds=2.0, stage="train"
+    )
+    return status.Entry(RunFolder(f"runs/x/{name}"), state)
+
+
+def test_levels_are_forecast_from_runs_of_the_same_variant():
+    others = [entry(f"pfds-s{i}-0", "finished", {3: 100 + 20 * i}, 600) for i in range(3)]
+    young, old, dshc = (
+        entry("pfds-s9-0", "running", {}, 30),
+        entry("pfds-s8-0", "running", {}, 500),
+        entry("dshc-s9-0", "running", {}, 30),
+    )
+    typical = status.typical_levels([*others, young, old, dshc])
+    assert status._to_level(others[0], 3, typical) == "at 100"
+    assert status._to_level(young, 3, typical) == "in 3 min 00 s"
+    assert status._to_level(old, 3, typical) == "late"
+    assert status._to_level(dshc, 3, typical) == status._to_level(young, 5, typical) == ""
+
+
+def test_a_killed_run_says_so_and_is_resumed(tmp_path):
+    command = launch(tmp_path, "seed=1", "budget.iterations=200", "cluster.workers=1")
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    wait_for(lambda: started(tmp_path), process)
+    (run,) = find_runs(tmp_path)
+    os.kill(current_attempt(run).pid, signal.SIGKILL)
+    assert process.wait(timeout=60) == 1
+    (found,) = status.survey(tmp_path)
+    assert (found.state.status, found.verdict) == ("resume", "killed")
+    assert found.state.last_event == "killed by SIGKILL"
+    assert subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0
+    assert run.result("evaluate") is not None
+
+
+def test_dry_run_tells_what_it_will_cost_once_something_was_measured(tmp_path, capsys):
+    words = ["-m", *TINY, f"root={tmp_path}"]
+    main([*words, "seed=1,2", "dry=true"])
+    assert "time and disk are unknown: no run of budget demo on dummy" in capsys.readouterr().out
+    main([*words, "seed=1"])
+    capsys.readouterr()
+    main([*words, "seed=1,2", "dry=true"])
+    out = capsys.readouterr().out
+    assert "1 of 2 runs would be executed" in out
+    assert re.search(r"about \d+ s of one core and \d+ MB of disk", out)
+
+
+def test_cancel_stops_local_runs(tmp_path, capsys, monkeypatch):
+    command = launch(tmp_path, "seed=1", "budget.iterations=3000")
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    wait_for(lambda: started(tmp_path), process)
+    monkeypatch.setattr("builtins.input", lambda question: "n")
+    assert cancel.main([str(tmp_path)]) == 1
+    assert process.poll() is None
+    assert cancel.main([str(tmp_path), "--yes"]) == 0
+    process.wait(timeout=60)
+    assert set(states(tmp_path).values()) == {"resume"}
+    with pytest.raises(UserError, match="is not a run folder and holds none"):
+        cancel.main([str(tmp_path / "nothing")])
+
+
+def test_logs_show_what_a_run_printed(tmp_path, capsys):
+    main(["-m", *TINY, f"root={tmp_path}", "seed=1"])
+    (run,) = find_runs(tmp_path)
+    capsys.readouterr()
+    logs.main([str(run.path), "--lines", "1"])
+    assert capsys.readouterr().out == "finished\n"
+    run.log.unlink()
+    with pytest.raises(UserError, match="has printed nothing yet"):
+        logs.main([str(run.path)])
+
+
+SWEEP = """# A sweep of tests.
+experiment: tested
+cells:
+  - seed=1
+then:
+  - -c "open(__import__('sys').argv[1], 'a').write('x')" {root}/{experiment}.txt
+"""
+
+
+def test_commands_after_a_sweep_run_once_for_its_runs(tmp_path, monkeypatch):
+    folder = tmp_path / "sweeps"
+    folder.mkdir()
+    (folder / "tested.yaml").write_text(SWEEP)
+    monkeypatch.setattr("s2m.cluster.cells.SWEEPS", folder)
+    root = tmp_path / "runs with ü"
+    words = ["-m", *TINY, f'root="{root}"', "+sweep=tested"]
+    assert main(words) == main(words) == 0
+    assert (root / "tested.txt").read_text() == "x"
+    assert main([*words, "seed=2"]) == 0
+    assert (root / "tested.txt").read_text() == "xx"
+    (folder / "tested.yaml").write_text(SWEEP.replace("{root}", "{home}"))
+    with pytest.raises(UserError, match="braces may only hold root or experiment"):
+        main(words)
+
+
+def test_several_cells_need_the_flag(tmp_path):
     with pytest.raises(UserError, match="add -m"):
         main([*TINY, "seed=1,2", f"root={tmp_path}"])
 
@@ -137,7 +245,8 @@ def test_several_cells_need_the_flag(tmp_path):
 def test_launch_and_status_start_without_torch_mujoco_or_wandb():
     heavy = ("torch", "mujoco", "wandb", "isaaclab", "pandas")
     code = (
-        "import sys; import s2m.launch, s2m.status; s2m.launch.main(['--help']); "
+        "import sys; import s2m.cancel, s2m.launch, s2m.logs, s2m.status; "
+        "s2m.launch.main(['--help']); "
         f"print([m for m in {heavy} if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -1,0 +1,94 @@
+"""Stop runs: python -m s2m.cancel FOLDER ... [--yes]. FOLDER is a run or holds runs.
+
+They write a checkpoint and leave; the command that launched them goes on with them later. A SLURM
+job is cancelled when all of its runs are to stop; otherwise its other runs go on.
+"""
+
+import argparse
+import os
+import signal
+from collections import defaultdict
+from pathlib import Path
+
+from s2m.cluster.queue import Queue, ask
+from s2m.cluster.state import QUEUED, RUNNING, inspect
+from s2m.cluster.submission import FOLDER
+from s2m.errors import UserError, run_command
+from s2m.run.folder import RunFolder, find_runs
+from s2m.run.lock import current_attempt
+
+
+def main(words: list[str]) -> int:
+    """Find what runs or waits, ask, and stop it."""
+    options = _parse(words)
+    queue = Queue.read()
+    active = [folder for folder in _chosen(options.folders) if _is_active(folder, queue)]
+    if not active:
+        print("nothing runs or waits there")
+        return 0
+    for folder in active:
+        print(folder.path)
+    if not options.yes and input(f"stop these {len(active)} runs? [y/N] ").strip().lower() != "y":
+        print("nothing was stopped")
+        return 1
+    jobs = whole_jobs(active, queue)
+    if jobs:
+        ask("scancel", *jobs)
+    for folder in active:
+        if inspect(folder, 0, queue).job not in jobs:
+            _stop(folder)
+    print(f"asked {len(active)} runs to stop")
+    return 0
+
+
+def whole_jobs(active: list[RunFolder], queue: Queue | None) -> list[str]:
+    """Return the SLURM jobs all of whose runs are among the given ones."""
+    chosen = {folder.path.resolve() for folder in active}
+    members: dict[str, set[Path]] = defaultdict(set)
+    roots = {root for folder in active if (root := _root(folder))}
+    for root in roots:
+        for folder in find_runs(root):
+            state = inspect(folder, 0, queue)
+            if state.status in (QUEUED, RUNNING) and state.job:
+                members[state.job].add(folder.path.resolve())
+    return sorted(job for job, paths in members.items() if paths <= chosen)
+
+
+def _root(folder: RunFolder) -> Path | None:
+    """Return the folder of all runs, which holds what jobs need."""
+    root = folder.path.resolve().parent.parent
+    return root if (root / FOLDER).is_dir() else None
+
+
+def _chosen(paths: list[str]) -> list[RunFolder]:
+    found = {}
+    for path in paths:
+        runs = list(find_runs(path))
+        if not runs:
+            raise UserError(f"{path} is not a run folder and holds none")
+        found.update({run.path.resolve(): run for run in runs})
+    return list(found.values())
+
+
+def _is_active(folder: RunFolder, queue: Queue | None) -> bool:
+    return inspect(folder, 0, queue).status in (QUEUED, RUNNING)
+
+
+def _stop(folder: RunFolder) -> None:
+    """Signal a process of this machine; elsewhere the stop file is read at the next iteration."""
+    attempt = current_attempt(folder)
+    if attempt is not None and attempt.job is None and attempt.is_alive():
+        os.kill(attempt.pid, signal.SIGTERM)
+    else:
+        folder.stop.touch()
+
+
+def _parse(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m s2m.cancel", description=__doc__)
+    parser.add_argument("folders", nargs="+", metavar="FOLDER")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    return parser.parse_args(words)
+
+
+if __name__ == "__main__":
+    run_command(main)

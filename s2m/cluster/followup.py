@@ -1,0 +1,83 @@
+"""Commands that come after all runs of a sweep: its tables, its report, the distillation.
+
+A named sweep lists them under `then`. Each runs once for a set of runs: its record, beside the
+runs, is written when it has succeeded.
+"""
+
+import hashlib
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from s2m.cluster.queue import Queue
+from s2m.cluster.submission import Submission, submission_of
+from s2m.errors import UserError
+from s2m.outcomes import FINISHED
+from s2m.run.files import read_json, write_json
+
+FOLDER = ".then"
+"""Beside the runs of an experiment: one record per command."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command, with the files that tell what became of it."""
+
+    command: list[str]
+    """What the interpreter is given: a script of the project or -m and a module, and its words."""
+    experiment: str
+    record: Path
+
+    @property
+    def _submitted(self) -> Path:
+        return self.record.with_suffix(".submitted.json")
+
+    def submitted(self, submission: Submission) -> None:
+        """Note the job of the command."""
+        write_json(self._submitted, asdict(submission))
+
+    def forget(self) -> None:
+        """Make the command due again, as runs it comes after are executed again."""
+        self.record.unlink(missing_ok=True)
+        self._submitted.unlink(missing_ok=True)
+
+    def state(self, queue: Queue | None) -> str:
+        """Return finished, queued, running, or ended: without having succeeded, or never begun."""
+        if self.record.exists():
+            return FINISHED
+        submission = submission_of(self._submitted)
+        job = queue.find(submission.job, submission.name) if submission and queue else None
+        if job is None:
+            return "ended" if submission else "new"
+        return "queued" if job.waits else "running"
+
+    def covers(self, runs: Sequence[str]) -> bool:
+        """Tell whether the command has succeeded after just these runs."""
+        return self.record.exists() and read_json(self.record).get("runs") == list(runs)
+
+
+def make_steps(lines: Sequence[str], root: Path, experiment: str) -> list[Step]:
+    """Return the commands of a sweep; {root} and {experiment} in them stand for these."""
+    folder = root.resolve() / experiment / FOLDER
+    steps = []
+    for line in lines:
+        words = shlex.split(line)
+        try:
+            command = [word.format(root=root.resolve(), experiment=experiment) for word in words]
+        except (KeyError, IndexError, ValueError):
+            raise UserError(f"then: {line}: braces may only hold root or experiment") from None
+        digest = hashlib.sha256(json.dumps(command).encode()).hexdigest()[:8]
+        name = Path(words[0]).stem if words[0] != "-m" else words[1]
+        steps.append(Step(command, experiment, folder / f"{name}-{digest}.json"))
+    return steps
+
+
+def find_steps(root: Path) -> list[Step]:
+    """Return the commands that were submitted or have succeeded below a folder of runs."""
+    found = {}
+    for path in sorted(root.glob(f"*/{FOLDER}/*.json")):
+        record = path.with_name(path.name.replace(".submitted.json", ".json"))
+        found[record] = Step([record.stem], path.parent.parent.name, record)
+    return list(found.values())

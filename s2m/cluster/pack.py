@@ -1,0 +1,79 @@
+"""What a SLURM job does: the runs of its pack side by side, or a command after a sweep.
+
+The exit code says how it went, and the job's script acts on it: REQUEUE asks to be started again.
+"""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from s2m.cluster.local import Pool
+from s2m.cluster.state import inspect, total_iterations
+from s2m.outcomes import CODES, FAILED, STOPPED
+from s2m.run.clock import timestamp
+from s2m.run.files import write_json
+from s2m.run.folder import RunFolder
+from s2m.run.lock import slurm_restarts
+
+REQUEUE = CODES[STOPPED]
+
+
+@dataclass
+class Pack:
+    """Runs that share a job: a failed one does not disturb the others, but the job has failed."""
+
+    runs: list[str]
+    threads: int
+    max_requeues: int
+
+    def __call__(self) -> None:
+        """Execute the runs; leave with REQUEUE if SLURM wants the node back before they end."""
+        folders = [RunFolder.open(path) for path in self.runs]
+        # Started again, it must not repeat what has failed: only the user decides that.
+        failed = [f for f in folders if slurm_restarts() and _state(f) == FAILED]
+        pool = Pool(
+            [(f, total_iterations(f)) for f in folders if f not in failed],
+            workers=len(folders), console=Console(width=140), threads=self.threads,
+        )  # fmt: skip
+        pool.run()
+        broken = [f.path.name for f in failed]
+        broken += [name for name, outcome in pool.ended.items() if outcome == FAILED]
+        if pool.interrupted and STOPPED in pool.ended.values():
+            if slurm_restarts() >= self.max_requeues:
+                raise RuntimeError(f"was requeued {slurm_restarts()} times (cluster.max_requeues)")
+            sys.exit(REQUEUE)
+        if broken:
+            raise RuntimeError(f"failed: {', '.join(broken)}")
+
+    def checkpoint(self) -> Any:
+        """Tell submitit, should the warning come before the runs have begun, to start afresh."""
+        from submitit.helpers import DelayedSubmission
+
+        return DelayedSubmission(self)
+
+
+def _state(folder: RunFolder) -> str:
+    return inspect(folder, 0).status
+
+
+@dataclass
+class FollowUp:
+    """A command after a sweep; `record` is written when it has succeeded, and only then."""
+
+    command: list[str]
+    record: str
+    runs: list[str]
+    """The runs that it comes after."""
+    folder: str
+    """The project whose scripts it names."""
+
+    def __call__(self) -> None:
+        """Run the command with this interpreter."""
+        print("+", *self.command, flush=True)
+        subprocess.run([sys.executable, *self.command], cwd=self.folder, check=True)
+        content = {"command": self.command, "runs": self.runs, "done": timestamp()}
+        write_json(Path(self.record), content)

@@ -1,0 +1,46 @@
+"""What dry=true prints: the plan, the scripts for SLURM, and what it will cost."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from s2m.cluster.estimate import estimate
+from s2m.cluster.followup import Step
+from s2m.cluster.plan import Cell, plan_table
+from s2m.config import SlurmCfg
+from s2m.progress import duration
+
+
+def preview(plan: list[Cell], steps: list[Step], console: Console) -> None:
+    """Print what a launch would do."""
+    cfg = plan[0].cfg
+    due = [cell for cell in plan if cell.due()]
+    console.print(plan_table(plan))
+    if isinstance(cfg.cluster, SlurmCfg) and due:
+        from s2m.cluster.queue import max_array_size
+        from s2m.cluster.slurm import batches, script
+
+        for batch in batches(due, cfg.cluster, max_array_size()):
+            text = script(cfg.cluster, Path(cfg.root).resolve(), batch)
+            console.print(text, markup=False, highlight=False)
+    for step in steps:
+        console.print("then:", *step.command, markup=False, highlight=False)
+    console.print(f"{len(due)} of {len(plan)} runs would be executed")
+    if due:
+        console.print(_cost(due), highlight=False)
+
+
+def _cost(due: list[Cell]) -> str:
+    cfg = due[0].cfg
+    cost = estimate(due, Path(cfg.root))
+    if cost is None:
+        return (
+            f"time and disk are unknown: no run of budget {cfg.budget.name} on {cfg.sim.name} has "
+            f"finished in {cfg.root}"
+        )
+    disk = f"{cost.bytes / 1e6:,.0f} MB of disk"
+    if isinstance(cfg.cluster, SlurmCfg):
+        # Packed runs were measured packed, or will be slower than measured: an upper bound.
+        hours = cost.seconds / 3600 * cfg.cluster.gpus / cfg.cluster.pack
+        return f"about {hours:.1f} GPU-hours and {disk}, as measured on runs in {cfg.root}"
+    return f"about {duration(cost.seconds)} of one core and {disk}, as measured in {cfg.root}"

@@ -1,0 +1,124 @@
+"""What SLURM says about jobs: its queue, its history, its partitions and limits."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from s2m.errors import UserError
+
+WAITING = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT")
+SECONDS = 30.0
+"""How long to wait for an answer."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job, or one element of an array."""
+
+    id: str
+    """As SLURM writes it: 12 or 12_3."""
+    number: str
+    """SLURM_JOB_ID, which every element of an array has for itself."""
+    name: str
+    state: str
+    reason: str
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is not (or no longer) running."""
+        return self.state in WAITING
+
+
+class Queue:
+    """The jobs of this user that SLURM has not yet finished with."""
+
+    def __init__(self, jobs: list[Job]) -> None:
+        """Index the jobs by both of their ids."""
+        self._by_id = {job.id: job for job in jobs}
+        self._by_number = {job.number: job for job in jobs}
+
+    @classmethod
+    def read(cls) -> "Queue | None":
+        """Ask SLURM; None where there is none or it does not answer."""
+        if shutil.which("squeue") is None:
+            return None
+        try:
+            lines = ask("squeue", "--me", "--noheader", "--array", "--format=%i|%A|%j|%T|%r")
+        except SlurmError:
+            return None
+        jobs = [Job(*line.split("|", 4)) for line in lines.splitlines() if line.count("|") >= 4]
+        return cls(jobs)
+
+    def find(self, job_id: str, name: str) -> Job | None:
+        """Return a job by its id; a name that differs belongs to a later job with the same id."""
+        job = self._by_id.get(job_id)
+        return job if job is not None and job.name == name else None
+
+    def named(self, name: str) -> list[Job]:
+        """Return the jobs with a name."""
+        return [job for job in self._by_id.values() if job.name == name]
+
+    def has(self, number: str) -> bool:
+        """Tell whether a job, by its SLURM_JOB_ID, is on a node at this moment."""
+        job = self._by_number.get(number)
+        return job is not None and not job.waits
+
+
+class SlurmError(UserError):
+    """SLURM refused something or did not answer."""
+
+
+def ask(*command: str) -> str:
+    """Run one of SLURM's commands and return what it prints."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False
+        )
+    except FileNotFoundError:
+        raise SlurmError(
+            f"SLURM is not installed here (no {command[0]}): log in to a cluster, or start a "
+            "private one (slurm/README.md)"
+        ) from None
+    except subprocess.TimeoutExpired:
+        raise SlurmError(f"{command[0]} did not answer within {SECONDS:.0f} s") from None
+    if done.returncode != 0:
+        raise SlurmError(f"{command[0]}: {complaint(done.stderr)}")
+    return done.stdout
+
+
+def complaint(text: str) -> str:
+    """Return the telling line of an error message of SLURM's."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    found = (errors or lines or ["no reason given"])[-1]
+    return re.sub(r"^\w+: (error: )?", "", found)
+
+
+def partitions() -> tuple[list[str], bool]:
+    """Return the names of the partitions, and whether one of them is the default."""
+    names = ask("sinfo", "--noheader", "--format=%P").split()
+    return [name.rstrip("*") for name in names], any(name.endswith("*") for name in names)
+
+
+def max_array_size() -> int:
+    """Return how many elements an array may have."""
+    found = re.search(r"^MaxArraySize\s*=\s*(\d+)", ask("scontrol", "show", "config"), re.M)
+    return int(found[1]) if found else 1001
+
+
+def final_states(jobs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return how jobs, given by id and name, ended; nothing where there is no accounting."""
+    names = dict(jobs)
+    if not names or shutil.which("sacct") is None:
+        return {}
+    try:
+        lines = ask(
+            "sacct", "--noheader", "--parsable2", "--allocations", "--array",
+            f"--jobs={','.join(names)}", "--format=JobID,JobName,State",
+        )  # fmt: skip
+    except SlurmError:
+        return {}
+    found = [line.split("|") for line in lines.splitlines()]
+    return {job: state.split()[0] for job, name, state in found if names.get(job) == name}

@@ -1,0 +1,392 @@
+"""Sweeps on real SLURM daemons: whatever happens to the jobs, every run ends right, once."""
+
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+
+import pandas as pd
+import pytest
+from devcluster import DevCluster, Settings
+
+from s2m import cancel, logs, status
+from s2m.cluster import slurm as submitting
+from s2m.cluster.queue import Queue
+from s2m.cluster.submission import submission_of
+from s2m.errors import UserError
+from s2m.launch import main
+from s2m.run.events import Events
+from s2m.run.folder import RunFolder, find_runs
+from s2m.run.journal import Journal
+from s2m.run.metrics import deterministic
+from s2m.stages import execute
+
+pytestmark = pytest.mark.slurm
+
+TINY = [
+    "sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=4", "budget.iterations=6",
+    "encoder.width=8", "encoder.embedding=8", "evaluate.episodes=2",
+    "evaluate.selection_episodes=2", "cluster=slurm", "cluster.cpus=1", "cluster.memory=1",
+]  # fmt: skip
+LONG = ["budget.iterations=200", "curriculum.stop=1", "budget.checkpoint_every=1000"]
+"""Some ten seconds of training without a planned checkpoint: whatever goes on was told to stop."""
+
+
+def launch(root, *words):
+    return main(["-m", *TINY, f'root="{root}"', *words])
+
+
+def entries(root):
+    return {entry.folder.path.name: entry for entry in status.survey(root)}
+
+
+def states(root):
+    return {name: entry.state.status for name, entry in entries(root).items()}
+
+
+def wait_for(condition, seconds=150):
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.2)
+    return found
+
+
+def wait_until_finished(root):
+    wait_for(lambda: set(states(root).values()) == {"finished"})
+
+
+def trains(root):
+    """Return the run once it has trained a few iterations."""
+    (run,) = find_runs(root)
+    wait_for(lambda: (Journal(run).last() or (0,))[0] >= 3)
+    return run
+
+
+def kinds(run):
+    return [event["kind"] for event in Events(run).read()]
+
+
+def stop_reasons(run):
+    return [event["reason"] for event in Events(run).read() if event["kind"] == "stopped"]
+
+
+def assert_as_undisturbed(run, tmp_path):
+    """Every iteration is there once, and is what it would have been without the disturbance."""
+    calm = RunFolder.create(tmp_path / "calm", run.config())
+    execute(calm, last="train")
+    frames = [deterministic(Journal(folder).read()) for folder in (run, calm)]
+    pd.testing.assert_frame_equal(*frames, check_exact=True)
+    assert run.result("evaluate") is not None
+
+
+def test_a_sweep_is_submitted_once_and_only_what_is_missing_again(slurm, tmp_path, capsys):
+    root = tmp_path / "with space, 'quotes' and ü"
+    words = ["encoder=pfds,dshc", "permute=true,false", "seed=40,41"]
+    assert launch(root, *words) == 0
+    assert "submitted 8 runs as job" in capsys.readouterr().out
+    assert len(Queue.read()._by_id) == 8
+    assert launch(root, *words) == 0
+    assert "nothing to submit" in capsys.readouterr().out
+    wait_until_finished(root)
+    assert all(run.result("evaluate") for run in find_runs(root))
+    attempts = {run.path: run.attempt.read_bytes() for run in find_runs(root)}
+    victim = next(find_runs(root))
+    shutil.rmtree(victim.path)
+    launch(root, *words)
+    assert "submitted 1 runs" in capsys.readouterr().out
+    wait_until_finished(root)
+    changed = [
+        run.path for run in find_runs(root) if run.attempt.read_bytes() != attempts[run.path]
+    ]
+    assert changed == [victim.path]
+
+
+def test_the_time_limit_requeues_and_nothing_is_lost(slurm, tmp_path):
+    # The shortest time limit is a minute; the warning comes 10 s after the start.
+    root = tmp_path / "runs"
+    words = [*LONG, "budget.iterations=800", "cluster.minutes=1", "cluster.signal_seconds=50"]
+    launch(root, *words)
+    run = trains(root)
+    wait_for(lambda: "stopped" in kinds(run) or run.result("train"))
+    wait_until_finished(root)
+    assert set(stop_reasons(run)) == {"SIGUSR2"}
+    assert entries(root)[run.path.name].state.attempts >= 2
+    assert_as_undisturbed(run, tmp_path)
+
+
+def preempt(cluster):
+    """Take both nodes for a moment by a higher partition."""
+    options = ["--partition=high", "--nodes=2", "--exclusive", "--wrap=sleep 2"]
+    cluster.run("sbatch", *options, "--output=/dev/null")
+
+
+def test_preemption_with_grace_time(slurm, tmp_path):
+    root = tmp_path / "runs"
+    launch(root, *LONG)
+    run = trains(root)
+    preempt(slurm)
+    wait_for(lambda: "stopped" in kinds(run))
+    wait_until_finished(root)
+    assert stop_reasons(run) == ["SIGUSR2"]
+    assert_as_undisturbed(run, tmp_path)
+
+
+def test_requeue_by_hand(slurm, tmp_path):
+    root = tmp_path / "runs"
+    launch(root, *LONG)
+    run = trains(root)
+    slurm.run("scontrol", "requeue", submission_of(run.submitted).job)
+    wait_for(lambda: "stopped" in kinds(run))
+    wait_for(lambda: entries(root).popitem()[1].state.status == "queued")
+    wait_until_finished(root)
+    assert stop_reasons(run) == ["SIGTERM"]
+    assert_as_undisturbed(run, tmp_path)
+
+
+def test_cancelling_checkpoints_and_the_same_command_goes_on(slurm, tmp_path, capsys):
+    root = tmp_path / "runs"
+    launch(root, *LONG)
+    run = trains(root)
+    assert cancel.main([str(root), "--yes"]) == 0
+    entry = wait_for(lambda: (e := entries(root).popitem()[1]).state.status == "resume" and e)
+    assert stop_reasons(run) == ["SIGTERM"]
+    wait_for(lambda: entries(root).popitem()[1].verdict == "cancelled")
+    assert entry.state.iteration >= 3
+    assert cancel.main([str(root), "--yes"]) == 0
+    assert "nothing runs or waits there" in capsys.readouterr().out
+    launch(root, *LONG)
+    wait_until_finished(root)
+    assert_as_undisturbed(run, tmp_path)
+
+
+def test_a_waiting_job_is_cancelled(slurm, tmp_path):
+    root = tmp_path / "runs"
+    launch(root, 'cluster.sbatch=["--begin=now+1hour"]')
+    assert set(states(root).values()) == {"queued"}
+    cancel.main([str(root), "--yes"])
+    wait_for(lambda: set(states(root).values()) == {"new"})
+
+
+@pytest.mark.slow
+def test_a_lost_node_gives_its_run_to_another_whatever_its_orphan_does(slurm, tmp_path):
+    root = tmp_path / "runs"
+    launch(root, *LONG, "budget.iterations=1500", "budget.checkpoint_every=50")
+    run = trains(root)
+    job = submission_of(run.submitted).job
+    node = slurm.run("squeue", "-h", "-j", job, "-o", "%N").strip()
+    slurm.node_down(node, orphans=True)
+    wait_for(lambda: kinds(run).count("attempt") == 2)
+    second = [event for event in Events(run).read() if event["kind"] == "attempt"][-1]
+    assert second["stolen"] is True
+    wait_until_finished(root)
+    assert "failed" not in kinds(run)
+    assert_as_undisturbed(run, tmp_path)
+
+
+def test_a_restart_of_the_controller_disturbs_nothing(slurm, tmp_path):
+    root = tmp_path / "runs"
+    launch(root, *LONG, "seed=1,2")
+    wait_for(lambda: any(Journal(run).last() for run in find_runs(root)))
+    slurm.restart_controller()
+    wait_until_finished(root)
+    for run in find_runs(root):
+        assert kinds(run).count("attempt") == 1
+
+
+def job_state(cluster, job):
+    return cluster.run("sacct", "-X", "-n", "-P", "-j", job, "-o", "State").strip().split(" ")[0]
+
+
+def test_packed_runs_share_a_gpu_and_one_that_fails_does_not_disturb_the_other(slurm, tmp_path):
+    root = tmp_path / "runs"
+    words = ["ppo.kl_target=0", "ppo.learning_rate=1e30,1e-3", "cluster.pack=2"]
+    launch(root, *words)
+    wait_for(lambda: set(states(root).values()) <= {"failed", "finished"})
+    good = [e for e in status.survey(root) if e.state.status == "finished"]
+    bad = [e for e in status.survey(root) if e.state.status == "failed"]
+    assert len(good) == len(bad) == 1 and good[0].state.job == bad[0].state.job
+    assert good[0].folder.result("evaluate") is not None
+    assert bad[0].verdict == "not a number" and "diverged" in bad[0].state.failure
+    wait_for(lambda: job_state(slurm, good[0].state.job) == "FAILED")
+    before = bad[0].folder.attempt.read_bytes()
+    launch(root, *words)
+    assert bad[0].folder.attempt.read_bytes() == before
+
+
+def test_cancelling_one_run_of_a_pack_lets_the_other_finish(slurm, tmp_path):
+    root = tmp_path / "runs"
+    launch(root, *LONG, "seed=1,2", "cluster.pack=2")
+    runs = list(find_runs(root))
+    wait_for(lambda: all(Journal(run).last() for run in runs))
+    cancel.main([str(runs[0].path), "--yes"])
+    wait_for(lambda: sorted(states(root).values()) == ["finished", "resume"])
+    assert stop_reasons(runs[0]) == ["stop file"]
+
+
+SWEEP = """# A sweep of tests.
+experiment: tested
+cells:
+  - seed=1,2 ppo.kl_target=0 ppo.learning_rate=1e30,1e-3
+then:
+  - -c "import pathlib, sys; pathlib.Path(sys.argv[1]).mkdir()" {root}/after
+  - -c "import pathlib, sys; pathlib.Path(sys.argv[1]).touch()" {root}/after/second
+"""
+
+
+@pytest.fixture
+def sweep(tmp_path, monkeypatch):
+    folder = tmp_path / "sweeps"
+    folder.mkdir()
+    (folder / "tested.yaml").write_text(SWEEP)
+    monkeypatch.setattr("s2m.cluster.cells.SWEEPS", folder)
+
+
+def test_commands_come_after_all_runs_and_depend_on_each_other(slurm, tmp_path, sweep, capsys):
+    root = tmp_path / "runs"
+    launch(root, "+sweep=tested")
+    first, second = wait_for(lambda: len(s := status.find_steps(root)) == 2 and s)
+    wait_for(lambda: (root / "after" / "second").exists())
+    # Half of the runs have failed: the others were evaluated, and the commands came all the same.
+    assert sorted(states(root).values()) == ["failed", "failed", "finished", "finished"]
+    wait_for(lambda: first.record.exists() and second.record.exists())
+    capsys.readouterr()
+    launch(root, "+sweep=tested")
+    assert "nothing to submit" in capsys.readouterr().out
+
+
+def test_a_failing_command_cancels_those_after_it(slurm, tmp_path, sweep):
+    root = tmp_path / "runs"
+    (root / "after").mkdir(parents=True)  # Then the first command fails.
+    launch(root, "+sweep=tested")
+    steps = status.find_steps(root)
+    wait_for(lambda: [step.state(Queue.read()) for step in steps] == ["ended", "ended"])
+    assert not (root / "after" / "second").exists()
+    jobs = [submission_of(step._submitted).job for step in steps]
+    wait_for(lambda: sorted(job_state(slurm, job) for job in jobs) == ["CANCELLED", "FAILED"])
+
+
+def test_what_is_edited_after_submission_does_not_matter(slurm, tmp_path):
+    """A copy of the project is launched, then broken while its job waits."""
+    project, root = tmp_path / "project", tmp_path / "runs"
+    for name in ("s2m", "conf", "sweeps"):
+        source = submitting.Path(submitting.__file__).parents[2] / name
+        shutil.copytree(source, project / name)
+    words = [*TINY, f"root={root}", 'cluster.sbatch=["--begin=now+8"]']
+    command = [sys.executable, "-m", "s2m.launch", "-m", *words]
+    subprocess.run(command, cwd=project, check=True)
+    (project / "s2m" / "train.py").write_text("raise SystemExit('edited')\n")
+    (project / "conf" / "config.yaml").write_text("broken: [\n")
+    wait_until_finished(root)
+
+
+def test_two_launches_at_once_submit_every_cell_once(slurm, tmp_path):
+    root = tmp_path / "runs"
+    command = [sys.executable, "-m", "s2m.launch", "-m", *TINY, f"root={root}", "seed=1,2,3,4"]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    out = "".join(process.communicate()[0] for process in both)
+    assert [process.returncode for process in both] == [0, 0]
+    assert out.count("submitted 4 runs") == 1 and out.count("nothing to submit") == 1
+    wait_until_finished(root)
+    assert all(kinds(run).count("attempt") == 1 for run in find_runs(root))
+
+
+def test_a_broken_interpreter_is_told_by_the_logs(slurm, tmp_path, capsys):
+    root = tmp_path / "runs"
+    launch(root, "cluster.python=/nowhere/python")
+    wait_for(lambda: not Queue.read()._by_id)
+    (run,) = find_runs(root)
+    assert set(states(root).values()) == {"new"}
+    capsys.readouterr()
+    logs.main([str(run.path)])
+    assert "/nowhere/python" in capsys.readouterr().out
+
+
+def test_refused_submissions_are_tried_again(slurm, tmp_path, capsys, monkeypatch):
+    refusals = iter([submitting.SlurmError("sbatch: Socket timed out on send/recv operation")])
+    call = submitting._call
+
+    def refuse_once(executor, jobs):
+        if error := next(refusals, None):
+            raise error
+        return call(executor, jobs)
+
+    monkeypatch.setattr(submitting, "_call", refuse_once)
+    launch(tmp_path, "seed=1")
+    out = capsys.readouterr().out
+    assert "Socket timed out on send/recv operation; trying again in 1 s" in out
+    assert "submitted 1 runs" in out
+
+
+@pytest.fixture(scope="module")
+def bare(slurm_programs, tmp_path_factory):
+    """A cluster without accounting, without grace time, and with arrays of three at most."""
+    folder = submitting.Path("/tmp") / f"s2m-bare-{time.time_ns() % 10**9}"
+    settings = Settings(accounting=False, grace=0, max_array=3)
+    with DevCluster(folder, settings, die_with_parent=True) as cluster:
+        yield cluster
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def on_bare(bare, monkeypatch):
+    for name, value in bare.environment.items():
+        monkeypatch.setenv(name, value)
+    yield bare
+    bare.cancel_jobs()
+
+
+def test_without_accounting_and_with_small_arrays(on_bare, tmp_path, capsys):
+    words = ["seed=1,2,3,4", "ppo.kl_target=0", "ppo.learning_rate=1e30,1e-3"]
+    launch(tmp_path, *words)
+    found = {submission_of(run.submitted).array for run in find_runs(tmp_path)}
+    assert len(found) == 3  # 8 runs in arrays of 3, 3 and 2
+    wait_for(lambda: sorted(states(tmp_path).values()) == ["failed"] * 4 + ["finished"] * 4)
+    verdicts = {entry.verdict for entry in status.survey(tmp_path)}
+    assert verdicts == {"", "not a number"}
+
+
+def test_preemption_without_grace_time(on_bare, tmp_path):
+    root = tmp_path / "runs"
+    launch(root, *LONG)
+    run = trains(root)
+    preempt(on_bare)
+    wait_for(lambda: kinds(run).count("attempt") == 2)
+    wait_until_finished(root)
+    assert_as_undisturbed(run, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["cluster.partition=hihg"], "unknown partition 'hihg'. Did you mean 'high'? Allowed: "),
+        (["cluster.gpus=99"], "sbatch: "),
+        (['cluster.sbatch=["--no-such-option=1"]'], "sbatch: "),
+        (['cluster.sbatch=["begin=now"]'], "cluster.sbatch = ['begin=now']: write each option as"),
+        (["cluster.partitionn=low"], "unknown setting 'cluster.partitionn'. Did you mean"),
+        (["cluster.pack=0"], "cluster.pack = 0: allowed 1 or more"),
+        (["root=/proc/runs"], "cannot write to the folder of runs /proc/runs"),
+        (["root=/tmp/100%"], "root = /tmp/100%: SLURM would replace the %"),
+        (["cluster=slurm,example"], "cluster must be the same for all runs of a command"),
+    ],
+)
+def test_bad_input_is_one_line_and_submits_nothing(slurm, tmp_path, words, line):
+    with pytest.raises(UserError) as error:
+        launch(tmp_path / "runs", "cluster.patience=2", *words)
+    assert str(error.value).startswith(line) and "\n" not in str(error.value)
+    assert not Queue.read()._by_id
+
+
+def test_without_slurm_the_way_to_get_one_is_told(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(UserError, match="SLURM is not installed here"):
+        launch(tmp_path)
+
+
+def test_settings_of_the_job_do_not_change_the_identity(slurm, tmp_path):
+    launch(tmp_path, 'cluster.sbatch=["--begin=now+1hour"]')
+    (run,) = find_runs(tmp_path)
+    assert "cluster" in asdict(run.identity) or run.config()["cluster"]["kind"] == "slurm"
+    launch(tmp_path, "cluster.minutes=5")
+    assert [r.path for r in find_runs(tmp_path)] == [run.path]

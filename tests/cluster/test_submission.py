@@ -1,0 +1,119 @@
+"""What is handed to SLURM, and what is read back from it, without a SLURM."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from s2m.cluster import queue as slurm_queue
+from s2m.cluster.cells import compose_cells
+from s2m.cluster.plan import make_plan
+from s2m.cluster.queue import Queue, complaint, final_states
+from s2m.cluster.slurm import Batch, _is_permanent, _pauses, batches, script
+from s2m.cluster.snapshot import freeze, source_files
+from s2m.config import SlurmCfg
+from s2m.errors import UserError
+
+GOLDEN = Path(__file__).parent / "golden.sbatch"
+
+
+def plan(tmp_path, *words):
+    return make_plan(compose_cells([f"root={tmp_path}", "cluster=slurm", *words]), None)
+
+
+def test_the_script_is_the_golden_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/shared/it's a venv/bin/python")
+    cfg = SlurmCfg(
+        partition="gpu", account="lab", qos="long", constraint="a100|h100", gpu_type="a100",
+        cpus=8, memory=0.5, minutes=90, max_parallel=2, setup=["module load cuda"],
+        sbatch=["--mail-type=FAIL", "--exclusive"], srun=["--cpu-bind=cores"],
+    )  # fmt: skip
+    cells = plan(tmp_path, "seed=1,2,3")
+    text = script(cfg, Path("/shared/runs of ü"), Batch("s2m-paper-0a1b2c", [[c] for c in cells]))
+    assert text == GOLDEN.read_text()
+    assert subprocess.run(["bash", "-n", GOLDEN]).returncode == 0
+
+
+def test_runs_are_packed_and_arrays_are_no_larger_than_allowed(tmp_path):
+    cells = plan(tmp_path, "seed=1,2,3,4,5,6,7")
+    found = batches(cells, SlurmCfg(pack=2), limit=3)
+    assert [[len(pack) for pack in batch.packs] for batch in found] == [[2, 2, 2], [1]]
+    flat = [cell for batch in found for pack in batch.packs for cell in pack]
+    assert flat == cells and found[0].name != found[1].name
+
+
+def answer(monkeypatch, text, code=0):
+    """Let SLURM's commands answer with a text."""
+    monkeypatch.setattr(slurm_queue.shutil, "which", lambda name: f"/bin/{name}")
+    done = subprocess.CompletedProcess([], code, text, "sbatch: error: no")
+    monkeypatch.setattr(slurm_queue.subprocess, "run", lambda *a, **k: done)
+
+
+def test_the_queue_knows_jobs_by_id_and_name(monkeypatch):
+    answer(monkeypatch, "7_0|8|s2m-a|RUNNING|None\n7_1|9|s2m-a|PENDING|Priority\nrubbish\n")
+    queue = Queue.read()
+    assert queue.find("7_0", "s2m-a").state == "RUNNING" and not queue.find("7_0", "s2m-a").waits
+    assert queue.find("7_1", "s2m-a").waits
+    # The id was given out again after the controller had lost its state.
+    assert queue.find("7_0", "s2m-b") is None
+    assert queue.has("8") and not queue.has("9") and not queue.has("7")
+
+
+def test_an_unanswered_question_is_not_an_empty_queue(monkeypatch):
+    answer(monkeypatch, "", code=1)
+    assert Queue.read() is None
+
+
+def test_final_states_belong_to_the_job_of_that_name(monkeypatch):
+    answer(monkeypatch, "7_0|s2m-a|CANCELLED by 0\n8|other|FAILED\n")
+    assert final_states([("7_0", "s2m-a"), ("8", "s2m-a")]) == {"7_0": "CANCELLED"}
+
+
+@pytest.mark.parametrize(
+    ("message", "permanent"),
+    [
+        ("sbatch: Socket timed out on send/recv operation", False),
+        ("sbatch: Slurm temporarily unable to accept job, sleeping and retrying", False),
+        ("sbatch: Batch job submission failed: Invalid account or account/partition", True),
+        (
+            "sbatch: Batch job submission failed: Requested node configuration is not available",
+            True,
+        ),
+        ("sbatch: Job violates accounting/QOS policy (job submit limit, user's size)", False),
+        ("sbatch: QOSMaxSubmitJobPerUserLimit violates", False),
+        ("sbatch: unrecognized option '--no-such'", True),
+    ],
+)
+def test_only_what_may_pass_is_tried_again(message, permanent):
+    assert _is_permanent(message) is permanent
+
+
+def test_pauses_double_and_end_when_patience_does():
+    assert list(_pauses(0)) == [None]
+    assert list(_pauses(8)) == [1, 2, 4, None]
+
+
+def test_complaints_are_one_line():
+    text = "sbatch: error: Batch job submission failed: Invalid qos\n\nsomething: else\n"
+    assert complaint(text) == "Batch job submission failed: Invalid qos"
+    assert complaint("") == "no reason given"
+
+
+def test_a_snapshot_is_named_by_its_content_and_has_all_that_jobs_need(tmp_path):
+    project = tmp_path / "project"
+    for name in ("s2m/a.py", "s2m/__pycache__/a.pyc", "conf/c.yaml", "conf/.hidden", "notes.txt"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(name)
+    assert [str(path) for path in source_files(project)] == ["conf/c.yaml", "s2m/a.py"]
+    first = freeze(tmp_path / "code", project)
+    assert freeze(tmp_path / "code", project) == first
+    (project / "s2m" / "a.py").write_text("other")
+    second = freeze(tmp_path / "code", project)
+    assert second != first and (first / "s2m" / "a.py").read_text() == "s2m/a.py"
+    assert sorted((tmp_path / "code").iterdir()) == sorted([first, second])
+
+
+def test_settings_that_belong_to_a_launch_cannot_be_swept(tmp_path):
+    with pytest.raises(UserError, match="root must be the same for all runs of a command"):
+        compose_cells([f"root={tmp_path}/a,{tmp_path}/b"])

@@ -1,0 +1,58 @@
+"""Why a run is not finished, judged by the traces of its end."""
+
+from dataclasses import asdict
+
+import pytest
+
+from s2m.cluster.submission import Submission, record
+from s2m.cluster.verdict import judge, tail
+from s2m.compose import load
+from s2m.config import RunCfg
+from s2m.run.folder import RunFolder
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return RunFolder.create(tmp_path / "run", asdict(load(RunCfg, "config", ["budget=demo"])))
+
+
+@pytest.mark.parametrize(
+    ("failure", "event", "final", "log", "expected"),
+    [
+        ("run diverged at iteration 7: loss/value is not finite", "", "", "", "not a number"),
+        ("OutOfMemoryError: CUDA out of memory. Tried to allocate", "", "", "", "out of memory"),
+        ("OSError: [Errno 28] No space left on device", "", "FAILED", "", "disk full"),
+        ("ValueError: wrong", "", "CANCELLED", "", "code error"),
+        ("", "attempt 1 began", "OUT_OF_MEMORY", "", "out of memory"),
+        ("", "attempt 1 began", "NODE_FAIL", "", "node lost"),
+        ("", "stopped by SIGTERM at iteration 5", "CANCELLED", "", "cancelled"),
+        ("", "stopped by SIGINT at iteration 5", "", "", "stopped"),
+        ("", "killed by SIGKILL", "FAILED", "", "killed"),
+        ("", "attempt 1 began", "",
+         "error: *** STEP 7.0 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE TO TIME LIMIT ***",
+         "time limit"),
+        ("", "attempt 1 began", "",
+         "error: *** JOB 7 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE TO PREEMPTION ***",
+         "preempted"),
+        ("", "attempt 1 began", "",
+         "slurmstepd: error: Detected 1 oom-kill event(s) in step 7.0", "out of memory"),
+        ("", "attempt 1 began", "", "", "ended without a word"),
+    ],
+)  # fmt: skip
+def test_verdict(folder, tmp_path, failure, event, final, log, expected):
+    if log:
+        record(folder, Submission("7", "s2m-x", str(tmp_path), ""))
+        (tmp_path / "7_0_log.err").write_text(log + "\n")
+    assert judge(folder, failure, event, final) == expected
+
+
+def test_the_traceback_in_the_log_helps(folder):
+    folder.log.write_text("Traceback ...\nMemoryError\n")
+    assert judge(folder, "RuntimeError: worker died", "") == "out of memory"
+
+
+def test_the_tail_of_a_long_log_is_cheap_and_whole(tmp_path):
+    path = tmp_path / "log"
+    path.write_text("".join(f"line {i} ü\n" for i in range(100_000)))
+    assert tail(path, 2) == "line 99998 ü\nline 99999 ü"
+    assert tail(tmp_path / "none") == ""
