@@ -53,8 +53,8 @@ def wait_for(condition, seconds=150):
     return found
 
 
-def wait_until_finished(root):
-    wait_for(lambda: set(states(root).values()) == {"finished"})
+def wait_until_finished(root, seconds=150):
+    wait_for(lambda: set(states(root).values()) == {"finished"}, seconds)
 
 
 def trains(root):
@@ -180,7 +180,7 @@ def test_a_lost_node_gives_its_run_to_another_whatever_its_orphan_does(slurm, tm
     wait_for(lambda: kinds(run).count("attempt") == 2)
     second = [event for event in Events(run).read() if event["kind"] == "attempt"][-1]
     assert second["stolen"] is True
-    wait_until_finished(root)
+    wait_until_finished(root, seconds=400)
     assert "failed" not in kinds(run)
     assert_as_undisturbed(run, tmp_path)
 
