@@ -101,8 +101,19 @@ def _unknown_setting(key: str, root: DictConfig) -> UserError:
     return unknown("setting", f"{prefix}{last}", [f"{prefix}{name}" for name in parent])
 
 
+_ALLOWED = {
+    "is not a valid bool": "true and false",
+    "could not be converted to Integer": "whole numbers",
+    "could not be converted to Float": "numbers",
+}
+"""What the words of OmegaConf's complaints mean."""
+
+
 def _mistyped(error: OmegaConfBaseException) -> UserError:
     key = getattr(error, "full_key", None)
+    found = re.match(r"Value '(.*?)' (?:of type '\w+' )?(.*?)(?: \(type|$)", _first_line(error))
+    if found and found[2] in _ALLOWED:
+        return UserError(f"{key} = {found[1]}: allowed are {_ALLOWED[found[2]]}")
     return UserError(f"{key}: {_first_line(error)}" if key else _first_line(error))
 
 

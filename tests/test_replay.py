@@ -76,7 +76,7 @@ def test_without_a_gl_library_one_line_says_what_to_install(tmp_path):
         (["out=a.txt"], "out = a.txt: allowed are .mp4 or .gif"),
         (["seconds=-1"], "seconds = -1.0: allowed above 0 and at most 60"),
         (["sim.ball.mass=0"], "sim.ball.mass = 0.0: allowed above 0"),
-        (["width=big"], "width: Value 'big' of type 'str' could not be converted"),
+        (["width=big"], "width = big: allowed are whole numbers"),
         (["agnet=lqr"], "unknown setting 'agnet'. Did you mean 'agent'?"),
         (["sim=isac"], "unknown sim 'isac'"),
         (["nonsense"], "cannot read 'nonsense': write setting=value"),

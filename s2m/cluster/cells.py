@@ -11,7 +11,7 @@ from hydra.errors import OverrideParseException
 from s2m.compose import CONF, load
 from s2m.config import RunCfg
 from s2m.errors import UserError, unknown
-from s2m.run.identity import signature
+from s2m.run.identity import check_experiment, signature
 from s2m.settings import validate
 
 SWEEPS = CONF.parent / "sweeps"
@@ -104,6 +104,7 @@ def _check_shared(cells: list[RunCfg]) -> None:
         values = [getattr(cfg, name) for cfg in cells]
         if any(value != values[0] for value in values):
             raise UserError(f"{name} must be the same for all runs of a command")
+    check_experiment(cells[0].experiment)
 
 
 def _seed(word: str) -> int:

@@ -77,12 +77,17 @@ def folder_name(config: dict[str, Any]) -> str:
 
 def run_path(root: Path, experiment: str, config: dict[str, Any]) -> Path:
     """Return where a run of an experiment lives: `<root>/<experiment>/<folder name>`."""
+    check_experiment(experiment)
+    return root / experiment / folder_name(config)
+
+
+def check_experiment(experiment: str) -> None:
+    """Refuse a name that is no plain name of a folder."""
     if not _NAME.fullmatch(experiment):
         raise UserError(
             f"experiment = {experiment!r}: allowed are up to 100 of A-Z, a-z, 0-9, _, . and -, "
             "starting with a letter or digit"
         )
-    return root / experiment / folder_name(config)
 
 
 def _required(config: dict[str, Any], key: str, where: str = "") -> Any:
