@@ -102,7 +102,7 @@ def _submit(plan: list[Cell], steps: list[Step], console: Console) -> int:
     submitter = Submitter(plan[0].cfg.cluster, Path(plan[0].cfg.root), console.print)
     arrays = submitter.runs(due) if due else []
     if due:
-        console.print(f"submitted {len(due)} runs as {', '.join(f'job {i}' for i in arrays)}")
+        console.print(f"submitted {_count(len(due))} as {', '.join(f'job {i}' for i in arrays)}")
     for cell in plan:
         submission = submission_of(cell.folder.submitted)
         if cell.state.status in (QUEUED, RUNNING) and submission is not None:
@@ -117,6 +117,10 @@ def _submit(plan: list[Cell], steps: list[Step], console: Console) -> int:
 
 def _settled(step: Step, runs: list[str]) -> bool:
     return step.covers(runs) or step.state(Queue.read()) in (QUEUED, RUNNING)
+
+
+def _count(runs: int) -> str:
+    return "1 run" if runs == 1 else f"{runs} runs"
 
 
 def _names(plan: list[Cell]) -> list[str]:

@@ -95,7 +95,7 @@ def test_a_sweep_is_submitted_once_and_only_what_is_missing_again(slurm, tmp_pat
     victim = next(find_runs(root))
     shutil.rmtree(victim.path)
     launch(root, *words)
-    assert "submitted 1 runs" in capsys.readouterr().out
+    assert "submitted 1 run as job" in capsys.readouterr().out
     wait_until_finished(root)
     changed = [
         run.path for run in find_runs(root) if run.attempt.read_bytes() != attempts[run.path]
@@ -316,7 +316,7 @@ def test_refused_submissions_are_tried_again(slurm, tmp_path, capsys, monkeypatc
     launch(tmp_path, "seed=1")
     out = capsys.readouterr().out
     assert "Socket timed out on send/recv operation; trying again in 1 s" in out
-    assert "submitted 1 runs" in out
+    assert "submitted 1 run as job" in out
 
 
 @pytest.fixture(scope="module")
