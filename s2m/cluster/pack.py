@@ -13,6 +13,7 @@ from rich.console import Console
 
 from s2m.cluster.local import Pool
 from s2m.cluster.state import inspect, total_iterations
+from s2m.errors import UserError
 from s2m.outcomes import CODES, FAILED, STOPPED
 from s2m.run.clock import timestamp
 from s2m.run.files import write_json
@@ -72,8 +73,10 @@ class FollowUp:
     """The project whose scripts it names."""
 
     def __call__(self) -> None:
-        """Run the command with this interpreter."""
+        """Run the command with this interpreter; a UserError if it fails."""
         print("+", *self.command, flush=True)
-        subprocess.run([sys.executable, *self.command], cwd=self.folder, check=True)
+        code = subprocess.run([sys.executable, *self.command], cwd=self.folder).returncode
+        if code != 0:
+            raise UserError(f"'{' '.join(self.command)}' failed with exit code {code}")
         content = {"command": self.command, "runs": self.runs, "done": timestamp()}
         write_json(Path(self.record), content)

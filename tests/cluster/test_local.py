@@ -232,6 +232,9 @@ def test_commands_after_a_sweep_run_once_for_its_runs(tmp_path, monkeypatch):
     assert (root / "tested.txt").read_text() == "x"
     assert main([*words, "seed=2"]) == 0
     assert (root / "tested.txt").read_text() == "xx"
+    (folder / "tested.yaml").write_text(SWEEP.replace("open(", "1 / 0, open("))
+    with pytest.raises(UserError, match="failed with exit code 1"):
+        main(words)
     (folder / "tested.yaml").write_text(SWEEP.replace("{root}", "{home}"))
     with pytest.raises(UserError, match="braces may only hold root or experiment"):
         main(words)
