@@ -35,7 +35,9 @@ def contrast(
         for cell, w in zip(cells, weights, strict=True)
     ]
     variance = sum(parts)
-    if variance == 0:
+    largest = max(abs(float(x)) for cell in cells for x in cell)
+    # Equal values leave rounding behind, not a spread.
+    if variance <= (1e-9 * largest) ** 2:
         return Contrast(value, Interval(value, value), math.nan)
     freedom = variance**2 / sum(
         part**2 / (len(cell) - 1) for part, cell in zip(parts, cells, strict=True)
