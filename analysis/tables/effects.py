@@ -105,7 +105,7 @@ def _signed(
     if value is None or math.isnan(value):
         return missing(word)
     interval = Interval(record[f"{name}_low"], record[f"{name}_high"])
-    return plain(signed(value, interval, bound, scale, digits))
+    return signed(value, interval, bound, scale, digits)
 
 
 def _notes(study: Study, k: int) -> list[str]:

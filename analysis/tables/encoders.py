@@ -10,7 +10,7 @@ from analysis.stats import survival
 from analysis.stats.proportions import wilson
 from analysis.study import Study
 from analysis.tables import formats
-from analysis.tables.model import Cell, Line, Table, column, missing, plain
+from analysis.tables.model import Cell, Line, Table, column, escape, missing, plain
 
 LEVELS = (3, 5)
 READING = (
@@ -57,6 +57,12 @@ def mastered(cohort: Cohort, top: int) -> Cell:
     return missing("pending" if cohort.finished else cohort.missing)
 
 
+def progress(cohort: Cohort) -> Cell:
+    """Return how many runs are finished and where the others stand."""
+    done, _, rest = cohort.progress.partition(", ")
+    return Cell(cohort.progress, done, escape(rest))
+
+
 def names(cohort: Cohort) -> list[str]:
     """Return the runs behind a row."""
     return [run.id for run in cohort.finished]
@@ -80,7 +86,7 @@ def encoders(study: Study) -> Table:
                 reached(cohort, top), mastered(cohort, top),
                 *(advance(cohort, k, budget) for k in LEVELS),
                 success(cohort, top, "strict"), success(cohort, top, "no_drop"),
-                plain(cohort.progress),
+                progress(cohort),
             ],
             names(cohort),
         )
@@ -98,7 +104,7 @@ def encoders(study: Study) -> Table:
             column("Encoder", align="l"), column("Inv."), column("perm"),
             column("K_max", r"$K_{\max}$"), column("K_η", r"$K_\eta$"),
             *(column(f"Adv. to {k}", rf"Adv.\ to {k}") for k in LEVELS),
-            column("strict"), column("no-drop"), column("runs", align="l"),
+            column("strict"), column("no-drop"), column("runs"),
         ],
         lines,
         notes=[

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from analysis.stats import survival
 from analysis.stats.proportions import Count, Interval, wilson
 from analysis.stats.survival import Time
-from analysis.tables.model import Cell, escape
+from analysis.tables.model import Cell, plain, stacked
 
 THOUSANDS = 10_000
 """Budgets from here on show iterations in thousands, as the paper does."""
@@ -41,11 +41,10 @@ def rate(counts: Sequence[Count]) -> Cell:
     if len(counts) == 1:
         value = percent(counts[0].rate)
         interval = bracket(wilson(counts[0]))
-        return Cell(f"{value.text} {interval}", rf"{value.tex} {{\scriptsize {interval}}}")
+        return stacked(value, interval)
     rates = [count.rate for count in counts]
     value = percent(statistics.median(rates))
-    spread = f"({short(100 * min(rates))}–{short(100 * max(rates))})"
-    return Cell(f"{value.text} {spread}", rf"{value.tex} {{\scriptsize {escape(spread)}}}")
+    return stacked(value, f"({short(100 * min(rates))}–{short(100 * max(rates))})")
 
 
 def level(values: Sequence[int], top: int) -> Cell:
@@ -55,8 +54,7 @@ def level(values: Sequence[int], top: int) -> Cell:
         if middle < top:
             return Cell(f"≤ {middle}", rf"$\le {middle}$")
         return Cell(str(middle), f"${middle}$")
-    spread = f"({min(values)}–{max(values)})"
-    return Cell(f"{middle} {spread}", rf"${middle}$ {{\scriptsize {escape(spread)}}}")
+    return stacked(Cell(str(middle), f"${middle}$"), f"({min(values)}–{max(values)})")
 
 
 def iterations(value: float, budget: int) -> Cell:
@@ -78,14 +76,14 @@ def advancement(times: Sequence[Time], budget: int) -> Cell:
     middle = survival.median(times)
     value = NOT_REACHED if middle is None else iterations(middle, budget)
     if not arrived:
-        return Cell(f"{value.text} ({reached})", rf"{value.tex} {{\scriptsize ({reached})}}")
+        return stacked(value, f"({reached})")
     ends = [min(t.iteration for t in times), max(t.iteration for t in times)]
     if budget >= THOUSANDS:
         low, high = (f"{end / 1000:.1f}" for end in ends)
     else:
         low, high = (f"{end:.0f}" for end in ends)
-    spread = f"({low}–{'>' if arrived < len(times) else ''}{high}; {reached})"
-    return Cell(f"{value.text} {spread}", rf"{value.tex} {{\scriptsize {escape(spread)}}}")
+    open_end = ">" if arrived < len(times) else ""
+    return stacked(value, f"({low}–{open_end}{high}; {reached})")
 
 
 def p_value(p: float) -> str:
@@ -95,19 +93,20 @@ def p_value(p: float) -> str:
 
 def signed(
     value: float, interval: Interval, bound: float, scale: float = 1, digits: int = 0
-) -> str:
+) -> Cell:
     """Return a difference with its interval, cut at the largest difference there can be."""
 
     def number(x: float, sign: str = "") -> str:
         # Adding zero turns -0.0, the rest of a rounding, into 0.0.
         return f"{round(scale * x, digits) + 0.0:{sign}.{digits}f}".replace("-", "−")
 
+    difference = plain(number(value, "+"))
     if math.isinf(interval.low):
-        return f"{number(value, '+')} [one seed: no interval]"
+        return stacked(difference, "[one seed]")
     if interval.low == interval.high:
-        return f"{number(value, '+')} [no spread]"
+        return stacked(difference, "[no spread]")
     low, high = max(interval.low, -bound), min(interval.high, bound)
-    return f"{number(value, '+')} [{number(low)}, {number(high)}]"
+    return stacked(difference, f"[{number(low)}, {number(high)}]")
 
 
 def hours(seconds: float) -> str:

@@ -9,6 +9,7 @@ _TEX = str.maketrans(
         "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
         "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
         "—": "---",
+        "∞": r"$\infty$",
         "≤": r"$\le$", "≥": r"$\ge$", "→": r"$\to$", "±": r"$\pm$", "–": "--", "−": "$-$",
         "×": r"$\times$", "†": r"$\dagger$", "η": r"$\eta$", "γ": r"$\gamma$", "λ": r"$\lambda$",
         "ε": r"$\epsilon$", "σ": r"$\sigma$", "₀": r"$_0$", "<": r"$<$", ">": r"$>$",
@@ -33,6 +34,8 @@ class Cell:
 
     text: str
     tex: str
+    under: str = ""
+    """LaTeX of a second, smaller line: range or interval, which is part of `text`."""
     missing: bool = False
     """Whether it only says why there is no value."""
 
@@ -45,6 +48,11 @@ def plain(value: object) -> Cell:
 def missing(word: str) -> Cell:
     """Return a cell without a value: pending, running, failed."""
     return Cell(word, rf"\emph{{{escape(word)}}}", missing=True)
+
+
+def stacked(value: Cell, detail: str) -> Cell:
+    """Return a cell whose detail follows in text and stands below in LaTeX, to save width."""
+    return Cell(f"{value.text} {detail}", value.tex, escape(detail))
 
 
 @dataclass(frozen=True)

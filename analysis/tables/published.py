@@ -1,5 +1,6 @@
 """Our numbers beside the paper's: does its value lie in our interval?"""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from analysis.stats.proportions import Count, Interval, wilson
 from analysis.study import Study
 from analysis.tables import encoders as cells
 from analysis.tables import formats
-from analysis.tables.model import Cell, Line, Table, column, plain
+from analysis.tables.model import Cell, Line, Table, column, stacked
 
 INSIDE, OUTSIDE, OTHER, ONE, NONE = "inside", "outside", "other budget", "one run", "no run yet"
 
@@ -66,68 +67,72 @@ def same_budget(study: Study) -> bool:
     return all(budget.get(name) == theirs[name] for name in ("iterations", "num_envs", "steps"))
 
 
+def _range(verdict: Verdict, kind: str, budget: int) -> str:
+    """Return the interval behind a verdict as text: percent, levels or iterations."""
+    if verdict.interval is None:
+        return ""
+    low, high = verdict.interval
+    if kind == "rate":
+        return f" [{100 * low:.0f}, {100 * high:.0f}]"
+    if kind == "level":
+        return f" {low:.0f}–{high:.0f}" if low < high else f" {low:.0f}"
+    scale, unit = (1000, "k") if budget >= formats.THOUSANDS else (1, "")
+    ends = ("∞" if math.isinf(x) else f"{x / scale:.1f}".removesuffix(".0") for x in (low, high))
+    return " {}–{}".format(*ends) + unit
+
+
 def beside_the_paper(study: Study) -> Table:
-    """Return one line per published number of Table 1."""
+    """Return Table 1 of the paper, and below each number whether it lies in our interval."""
     lines: list[Line] = []
     records: list[dict[str, Any]] = []
     comparable = same_budget(study)
-
-    def add(cohort: Cohort, what: str, paper: Cell, value: Any, ours: Cell, verdict: Verdict):
-        first = bool(lines) and not lines[-1].cells[0].text == cohort.row.label and what == "K_max"
-        label = Cell(cohort.row.label, cohort.row.tex)
-        lines.append(
-            Line([label, plain(what), paper, ours, plain(verdict.word)], cells.names(cohort), first)
-        )
-        records.append(
-            {
-                "variant": cohort.row.variant, "quantity": what, "paper": value,
-                "low": verdict.interval.low if verdict.interval else None,
-                "high": verdict.interval.high if verdict.interval else None,
-                "verdict": verdict.word, "runs": " ".join(cells.names(cohort)),
-            }
-        )  # fmt: skip
-
     for variant, theirs in published()["encoders"].items():
         cohort = study.cohorts[variant]
-        level = theirs["k_max"]
-        add(
-            cohort, "K_max", formats.level([level], 5), level,
-            cells.reached(cohort, study.top), level_verdict(level, cohort.levels()),
-        )  # fmt: skip
+        row = [Cell(cohort.row.label, cohort.row.tex)]
+        quantities: list[tuple[str, str, Any, Cell, Verdict]] = [
+            ("K_max", "level", theirs["k_max"], formats.level([theirs["k_max"]], 5),
+             level_verdict(theirs["k_max"], cohort.levels()))
+        ]  # fmt: skip
         for k, at in theirs["advance"].items():
             shown = formats.NOT_REACHED if at is None else formats.iterations(at, 30_000)
-            add(
-                cohort, f"Adv. to {k}", shown, at, cells.advance(cohort, k, study.budget),
-                advance_verdict(at, cohort, k, comparable),
-            )  # fmt: skip
+            verdict = advance_verdict(at, cohort, k, comparable)
+            quantities.append((f"Adv. to {k}", "time", at, shown, verdict))
         for metric in ("strict", "no_drop"):
             share = theirs[metric] / 100
-            add(
-                cohort, metric.replace("_", "-"), formats.percent(share), share,
-                cells.success(cohort, study.top, metric),
-                rate_verdict(share, cohort.counts(study.top, metric)),
+            verdict = rate_verdict(share, cohort.counts(study.top, metric))
+            quantities.append((metric, "rate", share, formats.percent(share), verdict))
+        for name, kind, value, shown, verdict in quantities:
+            interval = verdict.interval or (None, None)
+            row.append(stacked(shown, verdict.word + _range(verdict, kind, study.budget)))
+            records.append(
+                {
+                    "variant": variant, "quantity": name, "paper": value, "low": interval[0],
+                    "high": interval[1], "verdict": verdict.word,
+                    "runs": " ".join(cells.names(cohort)),
+                }
             )  # fmt: skip
+        lines.append(Line(row, cells.names(cohort)))
+    notes = [
+        "Our interval: of levels and iterations the range over seeds; of rates from the lower "
+        "Wilson end of the worst seed to the upper one of the best. One run has no range of "
+        "iterations."
+    ]
+    if not comparable:
+        notes.append(
+            "The budget differs from the paper's, as do robot and simulator: rates and levels are "
+            "set side by side, numbers of iterations are not compared (other budget)."
+        )
     return Table(
         "published",
         "Beside the paper",
-        "The paper's Table 1 (one run per row, 100 episodes) beside this study, and whether its "
-        "value lies in our interval.",
+        "The paper's Table 1 (one run per row, 100 episodes); below each number whether it lies "
+        "inside our interval or outside.",
         [
-            column("Encoder", align="l"), column("Quantity", align="l"), column("paper"),
-            column("here"), column("paper's value", align="l"),
+            column("Encoder", align="l"), column("K_max", r"$K_{\max}$"),
+            column("Adv. to 3", r"Adv.\ to 3"), column("Adv. to 5", r"Adv.\ to 5"),
+            column("strict"), column("no-drop"),
         ],
         lines,
-        notes=[
-            "Our interval: of levels and iterations the range over seeds; of rates from the lower "
-            "Wilson end of the worst seed to the upper one of the best.",
-            *(
-                []
-                if comparable
-                else [
-                    "Robot, simulator and budget differ from the paper's: rates and levels are set "
-                    "side by side, numbers of iterations are not comparable (other budget)."
-                ]
-            ),
-        ],
+        notes=notes,
         records=records,
     )  # fmt: skip

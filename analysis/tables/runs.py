@@ -12,7 +12,7 @@ from analysis.stats.survival import range_coverage
 from analysis.study import Study
 from analysis.tables import encoders as cells
 from analysis.tables import formats
-from analysis.tables.model import Cell, Line, Table, column, missing, plain
+from analysis.tables.model import Cell, Line, Table, column, missing, plain, stacked
 
 LEVELS = (2, 3, 4, 5)
 
@@ -39,7 +39,7 @@ def _level(run: Run) -> Cell:
         return plain(run.level)
     if run.iteration == 0:
         return missing(run.state)
-    return Cell(f"{run.level} ({run.state})", rf"{run.level} (\emph{{{run.state}}})")
+    return stacked(plain(run.level), f"({run.state})")
 
 
 def _line(run: Run, study: Study, head: Sequence[Cell]) -> Line:

@@ -12,11 +12,16 @@ _ALIGNS = {"l": "l", "c": "c", "r": "r", "p": r"p{0.5\linewidth}"}
 
 
 def to_latex(table: Table) -> str:
-    """Return a table environment; needs booktabs. The runs behind a row stand in a comment."""
+    """Return a table environment; needs booktabs and graphicx.
+
+    A table that is too wide for the text is scaled down. The runs behind a row stand in a comment.
+    """
     aligns = "".join(_ALIGNS[column.align] for column in table.columns)
     lines = [
         r"\begin{table}[t] \centering \small \setlength{\tabcolsep}{3pt}",
         rf"  \caption{{{prose(table.caption)}}} \label{{tab:{table.name}}}",
+        r"  \par\smallskip",
+        r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"  \begin{{tabular}}{{{aligns}}} \toprule",
     ]
     if table.spans:
@@ -26,10 +31,10 @@ def to_latex(table: Table) -> str:
     for line in table.lines:
         if line.rule:
             lines.append(r"    \midrule")
-        lines.append("    " + " & ".join(cell.tex for cell in line.cells) + r" \\")
+        lines.append("    " + " & ".join(_tex(cell) for cell in line.cells) + r" \\")
         if line.runs:
             lines.append(f"    % {', '.join(line.runs)}")
-    lines += [r"    \bottomrule", r"  \end{tabular}"]
+    lines += [r"    \bottomrule", r"  \end{tabular}}"]
     if table.notes:
         notes = " ".join(prose(note) for note in table.notes)
         lines += [
@@ -38,6 +43,14 @@ def to_latex(table: Table) -> str:
             r"  \end{minipage}",
         ]
     return "\n".join([*lines, r"\end{table}", ""])
+
+
+def _tex(cell: Cell) -> str:
+    if not cell.under:
+        return cell.tex
+    # The invisible rule keeps the next row away: an inner tabular ends without depth.
+    small = rf"{{\scriptsize {cell.under}}}\rule[-4pt]{{0pt}}{{0pt}}"
+    return rf"\begin{{tabular}}[t]{{@{{}}c@{{}}}}{cell.tex}\\[-2pt]{small}\end{{tabular}}"
 
 
 def _tex_spans(table: Table) -> str:

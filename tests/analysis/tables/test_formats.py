@@ -55,10 +55,10 @@ def test_small_budgets_show_whole_iterations():
 
 
 def test_differences():
-    assert signed(0.12, Interval(0.03, 0.2), 1, 100, 1) == "+12.0 [3.0, 20.0]"
-    assert signed(-1500.4, Interval(-3000, 20), 2000) == "−1500 [−2000, 20]"
-    assert signed(-1e-12, Interval(-1e-12, -1e-12), 1, 100, 1) == "+0.0 [no spread]"
-    assert "one seed" in signed(3, Interval(-math.inf, math.inf), 10)
+    assert signed(0.12, Interval(0.03, 0.2), 1, 100, 1).text == "+12.0 [3.0, 20.0]"
+    assert signed(-1500.4, Interval(-3000, 20), 2000).text == "−1500 [−2000, 20]"
+    assert signed(-1e-12, Interval(-1e-12, -1e-12), 1, 100, 1).text == "+0.0 [no spread]"
+    assert signed(3, Interval(-math.inf, math.inf), 10).text == "+3 [one seed]"
 
 
 def test_small_things():
