@@ -94,20 +94,19 @@ def write(
         (out / "figures").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror}; choose another --out") from None
+    # The film first: if it cannot be made, nobody should wait for the rest.
+    pictures = [film(choice, out)] if strip and choice is not None else []
     tables = every_table(study)
     for table in tables:
         (out / f"{table.name}.tex").write_text(to_latex(table))
         (out / f"{table.name}.md").write_text(to_markdown(table))
         (out / f"{table.name}.csv").write_text(to_csv(table))
     drawings = every_figure(study)
-    pictures = []
     for drawing in watch(drawings, len(drawings), "drawing"):
         files = render(drawing)
         for kind, data in files.items():
             (out / "figures" / f"{drawing.name}.{kind}").write_bytes(data)
         pictures.append(picture(drawing, files))
-    if strip and choice is not None:
-        pictures.append(film(choice, out))
     (out / "teacher.json").write_text(json.dumps(_teacher(choice), indent=1) + "\n")
     page = build(study, tables, pictures, reasons(choice), typed, out)
     (out / "report.html").write_text(page)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
@@ -12,6 +12,7 @@ from statsmodels.stats.multitest import multipletests
 from analysis.stats.contrasts import contrast, holm
 
 
+@settings(max_examples=15, deadline=None)  # statsmodels takes 60 ms for a handful of numbers
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=10))
 def test_holm_is_that_of_statsmodels(p_values):
     assert holm(p_values) == pytest.approx(list(multipletests(p_values, method="holm")[1]))
