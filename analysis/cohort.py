@@ -40,6 +40,14 @@ class Cohort:
         return next((state for state in (RUNNING, STOPPED, FAILED) if state in states), PENDING)
 
     @property
+    def unjudged(self) -> str:
+        """The word for a cell without any evaluated run."""
+        if not self.finished:
+            return self.missing
+        states = {run.judging for run in self.finished if run.evaluation is None}
+        return next((state for state in (RUNNING, FAILED) if state in states), PENDING)
+
+    @property
     def progress(self) -> str:
         """How many runs are finished, and where the others stand: "3/5, 1 running, 1 failed"."""
         counts = Counter(run.state for run in self.runs)

@@ -42,6 +42,7 @@ class KRates:
     linear_error: float
     yaw_error: float
     minimum_margin: float
+    """All three: means over the steps of an episode, then over episodes."""
 
     def count(self, metric: str) -> Count:
         """Return the successes by a metric, `strict` or `no_drop`."""
@@ -53,8 +54,8 @@ class Evaluation:
     """The evaluation of a finished run: what the tables report, and what selects the teacher."""
 
     iteration: int
-    episodes_per_k: int
-    seed: int
+    settings: Mapping[str, Any]
+    """How it was made: episodes, seeds, order of the slots."""
     reported: Mapping[int, KRates]
     selection: Mapping[int, KRates]
 
@@ -106,6 +107,8 @@ class Run:
     """Wall clock of all iterations."""
     curves: Curves = field(default_factory=lambda: Curves(np.empty(0)))
     evaluation: Evaluation | None = None
+    judging: str = PENDING
+    """Where the evaluation of a finished run stands that has none yet."""
     remark: str = ""
     """What a reader must know about it, e.g. that its evaluation could not be read."""
 

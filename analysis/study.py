@@ -117,16 +117,21 @@ def _largest(runs: list[Run], mix_code: bool) -> tuple[list[Run], list[Run]]:
 
 
 def _difference(run: Run, other: Run, mix_code: bool) -> str:
-    mine, theirs = shared(run.config), shared(other.config)
+    said = _differences(shared(run.config), shared(other.config))
+    if not mix_code and run.code != other.code:
+        said.append(f"other code: {_commit(run)} instead of {_commit(other)}")
+    return ", ".join(said)
+
+
+def _differences(mine: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
+    """Name the first settings that differ."""
     names = sorted(n for n in mine.keys() | theirs.keys() if mine.get(n) != theirs.get(n))
     # The budget is what people know runs by: name it first.
     names.sort(key=lambda name: name != "budget.name")
     said = [f"{n} = {mine.get(n)} instead of {theirs.get(n)}" for n in names[:SHOWN]]
     if len(names) > SHOWN:
         said.append(f"and {len(names) - SHOWN} more settings")
-    if not mix_code and run.code != other.code:
-        said.append(f"other code: {_commit(run)} instead of {_commit(other)}")
-    return ", ".join(said)
+    return said
 
 
 def _commit(run: Run) -> str:
@@ -156,21 +161,20 @@ def _once(runs: list[Run]) -> tuple[list[Run], list[LeftOut]]:
 def _same_evaluation(runs: list[Run]) -> tuple[list[Run], list[LeftOut]]:
     """Drop evaluations of an unfinished policy, or with other episodes than most runs have."""
 
-    def way(evaluation: Evaluation) -> tuple[int, int]:
-        return evaluation.episodes_per_k, evaluation.seed
+    def way(evaluation: Evaluation) -> str:
+        return json.dumps(evaluation.settings, sort_keys=True)
 
     ways = Counter(way(run.evaluation) for run in runs if run.evaluation)
-    usual = max(ways, key=lambda key: (ways[key], key)) if ways else None
+    usual = json.loads(max(ways, key=lambda key: (ways[key], key))) if ways else {}
     kept, dropped = [], []
     for run in runs:
         evaluation, reason = run.evaluation, ""
-        if evaluation and usual and way(evaluation) != usual:
-            reason = "evaluated with {} episodes per k from seed {}".format(*way(evaluation))
-            reason += " instead of {} from seed {}".format(*usual)
-        elif evaluation and evaluation.iteration != run.iteration:
-            reason = f"evaluated at iteration {evaluation.iteration} instead of {run.iteration}"
+        if evaluation:
+            reason = ", ".join(_differences(dict(evaluation.settings), usual))
+            if not reason and evaluation.iteration != run.iteration:
+                reason = f"iteration {evaluation.iteration} instead of {run.iteration}"
         if reason:
-            dropped.append(LeftOut(run.id, f"only its evaluation: {reason}"))
+            dropped.append(LeftOut(run.id, f"only its evaluation, made with {reason}"))
             run = replace(run, evaluation=None)
         kept.append(run)
     return kept, dropped

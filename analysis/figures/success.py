@@ -43,7 +43,7 @@ def success(study: Study) -> Drawing:
                         clip_on=False,
                     )  # fmt: skip
             if not cohort.evaluated:
-                say(axes, "not yet evaluated" if cohort.finished else cohort.missing)
+                say(axes, f"evaluation {cohort.unjudged}" if cohort.finished else cohort.missing)
         for axes in grid.flat[len(cohorts) :]:
             axes.set_visible(False)
         grid[0, 0].set(ylim=(0, 100), xticks=list(balls))

@@ -24,8 +24,7 @@ def read_evaluation(folder: RunFolder) -> tuple[Evaluation | None, str]:
         return (
             Evaluation(
                 iteration=int(result["iteration"]),
-                episodes_per_k=int(result["episodes_per_k"]),
-                seed=int(result["seed"]),
+                settings=dict(result["settings"]),
                 reported=summarise(folder.path / result["episodes"]),
                 selection=summarise(folder.path / result["selection"]),
             ),

@@ -67,7 +67,7 @@ def _read(folder: RunFolder, name: str) -> Run:
     events = Events(folder).read()
     levels = _levels(result, events)
     curves, seconds, last = _curves(folder, levels)
-    state, reason = _state(folder, result, events)
+    state, reason = _state(folder, events)
     evaluation, remark = read_evaluation(folder) if result else (None, "")
     return Run(
         id=name,
@@ -81,7 +81,7 @@ def _read(folder: RunFolder, name: str) -> Run:
         dirty=identity.dirty,
         code=code_key(folder),
         config=config,
-        state=state,
+        state=FINISHED if result else state,
         reason=reason,
         iteration=int(result["iterations"]) if result else last,
         levels=levels,
@@ -90,6 +90,7 @@ def _read(folder: RunFolder, name: str) -> Run:
         seconds=seconds,
         curves=curves,
         evaluation=evaluation,
+        judging=PENDING if state == STOPPED else state,
         remark=remark,
     )
 
@@ -111,11 +112,8 @@ def _levels(result: dict[str, Any] | None, events: list[Event]) -> Levels:
     return {int(e["level"]): int(e["iteration"]) for e in events if e["kind"] == "level"}
 
 
-def _state(
-    folder: RunFolder, result: dict[str, Any] | None, events: list[Event]
-) -> tuple[str, str]:
-    if result is not None:
-        return FINISHED, ""
+def _state(folder: RunFolder, events: list[Event]) -> tuple[str, str]:
+    """Tell where the stage stands that has no result yet, and why it failed."""
     attempt = current_attempt(folder)
     if attempt is None:
         return PENDING, ""

@@ -42,19 +42,15 @@ def advance(cohort: Cohort, k: int, budget: int) -> Cell:
 
 
 def success(cohort: Cohort, k: int, metric: str) -> Cell:
-    """Return the cell of a success rate; a trained run that was not evaluated is pending."""
+    """Return the cell of a success rate."""
     counts = cohort.counts(k, metric)
-    if counts:
-        return formats.rate(counts)
-    return missing("pending" if cohort.finished else cohort.missing)
+    return formats.rate(counts) if counts else missing(cohort.unjudged)
 
 
 def mastered(cohort: Cohort, top: int) -> Cell:
     """Return the cell of K_eta."""
     values = cohort.mastered()
-    if values:
-        return formats.level(values, top)
-    return missing("pending" if cohort.finished else cohort.missing)
+    return formats.level(values, top) if values else missing(cohort.unjudged)
 
 
 def progress(cohort: Cohort) -> Cell:
@@ -110,10 +106,21 @@ def encoders(study: Study) -> Table:
         notes=[
             READING,
             COUNTED,
+            *_judged(study),
             *([f"† every run reaches {top} balls without slot permutation."] if dagger else []),
         ],
         records=[_record(cohort, study) for cohort in study.cohorts.values()],
     )  # fmt: skip
+
+
+def _judged(study: Study) -> list[str]:
+    """Say how the policies were evaluated."""
+    settings = next((run.evaluation.settings for run in study.runs if run.evaluation), None)
+    if settings is None:
+        return []
+    kept = {name: value for name, value in settings.items() if not name.startswith("selection")}
+    said = "; ".join(f"{name} {str(value).strip('[]')}" for name, value in kept.items())
+    return [f"Evaluation: {said}.".replace("_", " ")]
 
 
 def _record(cohort: Cohort, study: Study) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def _began(run: Run, k: int, budget: int) -> Cell:
 def _rate(run: Run, k: int, metric: str) -> Cell:
     if run.evaluation and k in run.evaluation.reported:
         return formats.rate([run.evaluation.reported[k].count(metric)])
-    return _word(run) or missing("pending")
+    return _word(run) or missing(run.judging)
 
 
 def _level(run: Run) -> Cell:
@@ -158,7 +158,7 @@ def rates(study: Study) -> Table:
         for k in balls:
             pair = [cohort.counts(k, metric) for metric in ("no_drop", "strict")]
             if not pair[0]:
-                row.append(missing("pending" if cohort.finished else cohort.missing))
+                row.append(missing(cohort.unjudged))
                 continue
             middle = [formats.short(100 * statistics.median(c.rate for c in p)) for p in pair]
             row.append(plain(" / ".join(middle)))

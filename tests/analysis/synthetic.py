@@ -152,19 +152,25 @@ def write_evaluation(folder: RunFolder, spec: Spec, last: int) -> None:
     rates = spec.rates or {}
     write_table(folder.path / "episodes.parquet", episodes(folder, spec, rates))
     selection = spec.selection if spec.selection is not None else rates
+    selection = {k: hits for k, hits in selection.items() if k == 5}
     write_table(folder.path / "selection.parquet", episodes(folder, spec, selection))
     folder.write_result(
         "evaluate",
         {
-            "run": folder.path.name,
             "iteration": last if spec.evaluated_at is None else spec.evaluated_at,
             "checkpoint": "final",
-            "episodes_per_k": spec.episodes,
-            "seed": spec.episode_seed,
+            "settings": {
+                "levels": sorted(rates),
+                "episodes": spec.episodes,
+                "seed": spec.episode_seed,
+                "selection_episodes": spec.episodes,
+                "selection_seed": 2000,
+                "slots": "as_trained",
+            },
             "episodes": "episodes.parquet",
             "selection": "selection.parquet",
-            "summary": {
-                str(k): {"strict": s, "no_drop": n, "n": spec.episodes}
+            "successes": {
+                str(k): {"n": spec.episodes, "strict": s, "no_drop": n}
                 for k, (s, n) in rates.items()
             },
         },
@@ -188,6 +194,7 @@ def episodes(folder: RunFolder, spec: Spec, rates: Rates) -> pyarrow.Table:
                     "fell": False,
                     "unstable": False,
                     "near_edge_steps": 0 if i < strict else 7,
+                    "outside_steps": 0,
                     "strict": i < strict,
                     "no_drop": survived,
                     "linear_error": 0.1,

@@ -85,9 +85,11 @@ def test_evaluations_with_other_episodes_or_of_another_policy_are_dropped(study_
     assert [run.seed for run in study.cohorts["pfds"].evaluated] == [1, 2]
     assert len(study.cohorts["pfds"].finished) == 5
     said = sorted(reasons(study).values())
-    assert "evaluated at iteration 200 instead of 30000" in said[0]
-    assert "evaluated with 10 episodes per k from seed 1000" in said[1]
-    assert "evaluated with 100 episodes per k from seed 7" in said[2]
+    assert said[0].endswith(
+        "made with episodes = 10 instead of 100, selection_episodes = 10 instead of 100"
+    )
+    assert said[1] == "only its evaluation, made with iteration 200 instead of 30000"
+    assert said[2] == "only its evaluation, made with seed = 7 instead of 1000"
 
 
 def test_success_at_k_and_words_for_missing_cells(study_of):

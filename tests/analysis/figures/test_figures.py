@@ -72,7 +72,7 @@ def test_figures_show_what_is_missing_by_name(made):
     success, progression = (
         (made[1] / "figures" / name).read_text() for name in ("success.svg", "progression.svg")
     )
-    for word in ("pending", "failed", "running", "not yet evaluated"):
+    for word in ("pending", "failed", "running", "evaluation pending"):
         assert f"<!-- {word} -->" in success
     assert "<!-- Flat-MLP: pending -->" in progression
 

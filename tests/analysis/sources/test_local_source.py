@@ -60,6 +60,17 @@ def test_states_of_unfinished_runs(tmp_path):
     assert found["pending"].iteration == 0
 
 
+def test_a_finished_run_tells_where_its_evaluation_stands(tmp_path):
+    folder = write_run(tmp_path, Spec())
+    assert only(tmp_path).judging == "pending"
+    attempt = json.loads(folder.attempt.read_text())
+    folder.attempt.write_text(json.dumps(attempt | {"ended": None}))
+    assert (only(tmp_path).state, only(tmp_path).judging) == ("finished", "running")
+    folder.attempt.write_text(json.dumps(attempt))
+    Events(folder, 1).append("failed", reason="out of memory")
+    assert (only(tmp_path).judging, only(tmp_path).reason) == ("failed", "out of memory")
+
+
 def test_a_retried_run_is_not_failed_by_its_former_attempt(tmp_path):
     folder = write_run(tmp_path, Spec(state="failed", iteration=5))
     attempt = json.loads(folder.attempt.read_text()) | {"number": 2, "ended": None}
@@ -150,7 +161,7 @@ def test_a_damaged_evaluation_counts_as_absent_and_is_told(tmp_path):
 def test_an_evaluation_of_another_shape_is_told(tmp_path):
     folder = write_run(tmp_path, Spec(rates=RATES))
     folder.write_result("evaluate", {"iteration": 30_000})
-    assert "lacks something: KeyError('episodes_per_k')" in only(tmp_path).remark
+    assert "lacks something: KeyError('settings')" in only(tmp_path).remark
 
 
 def test_experiments_can_be_chosen(tmp_path):
