@@ -118,6 +118,7 @@ def film(choice: Choice, out: Path) -> Picture:
     best = choice.best.run
     target = out / "figures" / "strip.png"
     words = ["-m", "s2m.replay", f"run={best.link}", "k=all", f"out={target}"]
+    words += ["width=320", "height=240"]
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
     if done.returncode or not target.exists():
         said = done.stderr.strip().splitlines() or ["no reason given"]

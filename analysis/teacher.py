@@ -89,6 +89,6 @@ def reasons(choice: Choice | None, shown: int = 3) -> list[str]:
         lines.append(
             f"  {rank}. {one.run.name}: no-drop {one.no_drop.rate:.0%}, strict "
             f"{one.strict.rate:.0%} on {one.no_drop.n} selection episodes with {choice.k} balls "
-            f"({when}); reported elsewhere: no-drop {one.reported.rate:.0%}"
+            f"({when}); on the reported episodes: no-drop {one.reported.rate:.0%}"
         )
     return lines

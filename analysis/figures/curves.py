@@ -20,6 +20,7 @@ from analysis.published import published
 from analysis.study import Study
 
 THRESHOLD = "#D55E00"
+EMPTY = "no values"
 TITLES = {
     "length_ratio": "episode length / longest",
     "margin": "support margin",
@@ -72,7 +73,8 @@ def criteria(study: Study) -> Drawing:
             if run is None:
                 say(axes, cohort.missing)
                 continue
-            axes.plot(*run.curves.get(f"criteria/{name}"), color=cohort.row.colour, lw=0.9)
+            if not _plot(axes, run, f"criteria/{name}", color=cohort.row.colour, lw=0.9):
+                say(axes, EMPTY)
             axes.step(*threshold_steps(run, name), where="post", color=THRESHOLD, ls="--", lw=1.0)
             for at in run.levels.values():
                 axes.axvline(at, color="0.5", ls=":", lw=0.8)
@@ -102,10 +104,14 @@ def diagnostic(study: Study) -> Drawing:
         for (title, pair), column in zip(columns.items(), grid.T, strict=True):
             column[0].set_title(f"slots {title}")
             for axes, signal in zip(column, signals, strict=True):
-                for variant in pair:
-                    # Dashes tell the encoder here, as in the paper: each panel has one setting.
-                    style = "--" if variant.startswith("dshc") else "-"
-                    _trace(axes, study.cohorts[variant], f"criteria/{signal}", style)
+                # Dashes tell the encoder here, as in the paper: each panel has one setting.
+                drawn = [
+                    _trace(axes, cohort, f"criteria/{signal}", style)
+                    for cohort, style in zip(map(study.cohorts.get, pair), ("--", "-"), strict=True)
+                    if cohort is not None
+                ]
+                if not any(drawn):
+                    say(axes, EMPTY)
                 _limits(axes, study, signal)
             iteration_axis(column[-1], max(study.budget, 1))
         for axes, signal in zip(grid[:, 0], signals, strict=True):
@@ -129,20 +135,31 @@ def diagnostic(study: Study) -> Drawing:
     )
 
 
-def _trace(axes: Axes, cohort: Cohort, metric: str, style: str) -> None:
-    for run in cohort.finished[:MOST_LINES]:
-        axes.plot(*run.curves.get(metric), color=cohort.row.colour, ls=style, lw=0.8, alpha=0.8)
+def _plot(axes: Axes, run: Run, metric: str, **style: Any) -> bool:
+    """Draw a metric of a run and tell whether it has any value."""
+    x, y = run.curves.get(metric)
+    axes.plot(x, y, marker="." if len(x) == 1 else None, **style)
+    return len(x) > 0
+
+
+def _trace(axes: Axes, cohort: Cohort, metric: str, style: str) -> bool:
+    """Draw a metric of the finished seeds and tell whether any of them has a value."""
+    runs = cohort.finished[:MOST_LINES]
+    look: dict[str, Any] = {"color": cohort.row.colour, "ls": style, "lw": 0.8, "alpha": 0.8}
+    return any([_plot(axes, run, metric, **look) for run in runs])
 
 
 def _limits(axes: Axes, study: Study, signal: str) -> None:
     """Draw the thresholds of a signal, each with the level it leads from."""
     limit = study.config["curriculum"][signal] if study.config else []
     values = limit if isinstance(limit, list | tuple) else [limit]
-    for k, value in enumerate(values, start=1):
+    for value in sorted(set(values)):
         axes.axhline(value, color="0.4", lw=0.7, ls=":")
-        if len(values) > 1:
+        levels = [k for k, other in enumerate(values, start=1) if other == value]
+        if len(levels) == 1 and len(values) > 1:
+            name = f"{levels[0]}→{levels[0] + 1}"
             axes.annotate(
-                f"{k}→{k + 1}", (1.0, value), xycoords=("axes fraction", "data"), xytext=(2, 0),
+                name, (1.0, value), xycoords=("axes fraction", "data"), xytext=(2, 0),
                 textcoords="offset points", va="center", fontsize=5.5, color="0.4",
                 annotation_clip=False,
             )  # fmt: skip

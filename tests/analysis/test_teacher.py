@@ -49,5 +49,5 @@ def test_the_reasons_are_told(study_of):
     lines = reasons(choose(study))
     assert "decided by: no-drop rate" in lines[0]
     assert "no-drop 100%, strict 40% on 100 selection episodes" in lines[1]
-    assert "reported elsewhere: no-drop 97%" in lines[2]
+    assert "on the reported episodes: no-drop 97%" in lines[2]
     assert reasons(None) == ["Best teacher: none yet, no run has been evaluated at the top level."]
