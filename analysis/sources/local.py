@@ -96,13 +96,14 @@ def _read(folder: RunFolder, name: str) -> Run:
 
 
 def _check(config: dict[str, Any]) -> None:
-    """Make sure of the settings that every table needs; a KeyError names what is missing."""
+    """Make sure of the settings that every table needs."""
     for group, names in {
         "budget": ("name", "iterations", "num_envs", "steps"),
         "curriculum": ("start", "stop", *CRITERIA),
     }.items():
         for name in names:
-            _ = config[group][name]
+            if name not in config.get(group, {}):
+                raise UserError(f"its config has no {group}.{name}: it is no run of this study")
 
 
 def _levels(result: dict[str, Any] | None, events: list[Event]) -> Levels:

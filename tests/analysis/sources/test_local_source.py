@@ -134,6 +134,11 @@ def test_a_damaged_run_is_named_with_its_reason(tmp_path, name, text, said):
     assert said in reason(tmp_path)
 
 
+def test_a_run_of_something_else_is_named(tmp_path):
+    RunFolder.create(tmp_path / "a" / "b", {"encoder": "pfds", "permute": True, "seed": 1})
+    assert reason(tmp_path) == "its config has no budget.name: it is no run of this study"
+
+
 def test_an_event_that_lacks_its_level_makes_one_run_unreadable(tmp_path):
     folder = write_run(tmp_path, Spec(state="running", iteration=5))
     with folder.events.open("a") as file:

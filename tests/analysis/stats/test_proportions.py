@@ -35,6 +35,8 @@ def test_wilson_at_the_rates_of_the_paper():
     assert [round(100 * x, 1) for x in wilson(Count(98, 100))] == [93.0, 99.4]
     assert [round(100 * x, 1) for x in wilson(Count(100, 100))] == [96.3, 100.0]
     assert [round(100 * x, 1) for x in wilson(Count(0, 100))] == [0.0, 3.7]
+    assert [round(100 * x, 1) for x in wilson(Count(75, 100))] == [65.7, 82.5]
+    assert [round(100 * x, 1) for x in wilson(Count(54, 100))] == [44.3, 63.4]
     assert wilson(Count(0, 0)) == (0, 1)
     assert math.isnan(Count(0, 0).rate)
 
@@ -45,6 +47,12 @@ def test_newcombe_is_that_of_statsmodels(a, b):
     expected = confint_proportions_2indep(a.hits, a.n, b.hits, b.n, method="newcomb")
     assert difference == pytest.approx(a.rate - b.rate)
     assert interval == pytest.approx(expected, abs=1e-9)
+
+
+def test_two_points_are_no_difference_at_a_hundred_episodes():
+    difference, interval = newcombe(Count(100, 100), Count(98, 100))
+    assert difference == pytest.approx(0.02)
+    assert [round(100 * x, 1) for x in interval] == [-2.0, 7.0]
 
 
 def test_interaction_of_rates_widens_with_each_cell():

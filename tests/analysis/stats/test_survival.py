@@ -137,6 +137,7 @@ def test_a_large_comparison_is_drawn_and_near_the_asymptotic_one():
 
 def test_what_few_seeds_can_say_at_best():
     assert smallest_p(5, 5) == pytest.approx(2 / 252)
+    assert smallest_p(4, 4) == pytest.approx(2 / 70)
     assert smallest_p(3, 3) == pytest.approx(0.1)
     assert smallest_p(1, 1) == 1
     assert smallest_p(1, 5) == pytest.approx(1 / 6)
