@@ -2,9 +2,9 @@
 
 python benchmarks/analysis.py [--runs 1000] writes synthetic runs of 30,000 iterations and 30
 metrics and times the whole command `python analysis/make_tables.py` on 40 of them and on all, with
-its peak memory. The runs of a larger set share 40 files of metrics through hard links. TensorBoard reads one
-run of a tenth of the length; its time is scaled up linearly, which favours it. All files are in the
-page cache.
+its peak memory. The runs of a larger set share 40 files of metrics through hard links. TensorBoard
+reads one run of a tenth of the length; its time is scaled up linearly. All files are in the page
+cache.
 """
 
 import argparse
