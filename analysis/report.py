@@ -129,7 +129,7 @@ def _sources(
         for run in known
     )
     behind = (
-        f"<details><summary>{len(known)} runs behind it</summary><ul>{items}</ul></details>"
+        f"<details><summary>{len(known)} run{'s' * (len(known) > 1)} behind it</summary><ul>{items}</ul></details>"
         if known
         else ""
     )
