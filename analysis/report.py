@@ -128,11 +128,10 @@ def _sources(
         f"<code>{(run.commit or 'unknown')[:10]}</code>{' with changes' if run.dirty else ''}</li>"
         for run in known
     )
-    behind = (
-        f"<details><summary>{len(known)} run{'s' * (len(known) > 1)} behind it</summary><ul>{items}</ul></details>"
-        if known
-        else ""
-    )
+    behind = ""
+    if known:
+        said = f"{len(known)} run{'s' * (len(known) > 1)} behind it"
+        behind = f"<details><summary>{said}</summary><ul>{items}</ul></details>"
     return f'<p class="files">{links}</p>{behind}'
 
 
