@@ -8,6 +8,7 @@ even after a power cut.
 
 import logging
 import math
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from s2m.run.files import (
@@ -23,6 +24,7 @@ from s2m.run.metrics import ITERATION, Row, merge, newest_rows, read_table, writ
 
 if TYPE_CHECKING:
     import pandas
+    import pyarrow
 
 KEPT = 32
 """Newest rows that stay in the journal at compaction, so that `tail` needs no Parquet reader."""
@@ -75,7 +77,17 @@ class Journal:
 
     def read(self) -> "pandas.DataFrame":
         """Return all rows that hold, sorted by `iteration`; a metric that a row lacks is NaN."""
-        return merge(read_table(self._metrics), *self._replay()).to_pandas()
+        return self.table().to_pandas()
+
+    def table(self, names: Collection[str] | None = None) -> "pyarrow.Table":
+        """Return what `read` does as an Arrow table; with `names` only those metrics.
+
+        A long run has many more metrics than a figure needs; only what is named is read from disk.
+        """
+        rows, limit = self._replay()
+        if names is not None:
+            rows = {i: {n: row[n] for n in names if n in row} for i, row in rows.items()}
+        return merge(read_table(self._metrics, names), rows, limit)
 
     def _replay(self) -> tuple[dict[int, Row], float]:
         """Return the rows of the journal that hold, and the iteration up to which stored ones do.

@@ -1,5 +1,6 @@
 """The table of metrics: one row per iteration, float64 columns, stored as Parquet."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +24,17 @@ def deterministic(frame: "pandas.DataFrame") -> "pandas.DataFrame":
     return frame.drop(columns=[name for name in frame.columns if name.startswith(VOLATILE)])
 
 
-def read_table(path: Path) -> "pyarrow.Table | None":
-    """Return the stored table, page checksums verified; None if there is none yet."""
+def read_table(path: Path, names: Collection[str] | None = None) -> "pyarrow.Table | None":
+    """Return the stored table, page checksums verified; None if there is none yet.
+
+    With `names` only the iteration and those of the named metrics that are stored are read.
+    """
     import pyarrow
     import pyarrow.parquet
 
     try:
-        return pyarrow.parquet.read_table(path, page_checksum_verification=True)
+        with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            return file.read(None if names is None else [ITERATION, *names])
     except FileNotFoundError:
         return None
     except (pyarrow.ArrowException, OSError) as error:

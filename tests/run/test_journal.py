@@ -193,3 +193,14 @@ def test_path_is_taken_as_it_is(folder):
     journal.append(0, {"a": 1.0})
     journal.compact(0)
     assert_table(journal.read(), {0: {"a": 1.0}})
+
+
+def test_named_metrics_are_the_columns_of_the_whole_table(folder):
+    journal = Journal(folder)
+    for i in range(1, 50):
+        journal.append(i, {"a": i, "b": 2 * i, **({"rare": 0.5} if i == 3 else {})})
+    journal.compact(40)
+    whole = journal.read()
+    some = journal.table(["b", "rare", "absent"]).to_pandas()
+    pandas.testing.assert_frame_equal(some, whole[["iteration", "b", "rare"]])
+    assert journal.table([]).column_names == ["iteration"]

@@ -1,0 +1,167 @@
+"""Figures of the curriculum: progression, 2 x 2 ablation, seed band, survival."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from analysis.cohort import Cohort
+from analysis.figures.draw import (
+    Drawing,
+    draw_runs,
+    iteration_axis,
+    legend_label,
+    level_axis,
+    level_grid,
+    new_figure,
+    say,
+)
+from analysis.published import published
+from analysis.stats.survival import kaplan_meier
+from analysis.study import Study
+
+SQUARE = ("dshc", "dshc_off", "pfds", "pfds_off")
+
+
+def _names(cohorts: list[Cohort]) -> list[str]:
+    return [run.id for cohort in cohorts for run in cohort.runs]
+
+
+def progression(study: Study) -> Drawing:
+    """Return the level over iterations of all variants: the median of the seeds, thin each seed."""
+    cohorts = list(study.cohorts.values())
+
+    def paint() -> Figure:
+        figure, ((axes,),) = new_figure(2.9)
+        for i, cohort in enumerate(cohorts):
+            shift = 0.03 * (i - (len(cohorts) - 1) / 2)
+            draw_runs(axes, cohort, shift)
+            x, y = [], []
+            if cohort.finished:
+                x, levels = level_grid(cohort.finished, study.budget)
+                y = np.percentile(levels, 50, axis=0, method="lower") + shift
+            axes.step(
+                x, y, where="post", color=cohort.row.colour, ls=cohort.row.dashes, lw=1.8,
+                label=legend_label(cohort),
+            )  # fmt: skip
+        iteration_axis(axes, study.budget)
+        level_axis(axes, study)
+        figure.legend(loc="outside right upper")
+        return figure
+
+    return Drawing(
+        "progression",
+        "Curriculum progression",
+        "Active balls over training. Thick: median of the finished seeds; thin: each run (arrow: "
+        "still running, cross: failed). Curves are shifted slightly so that none hides another.",
+        paint,
+        _names(cohorts),
+    )
+
+
+def ablation(study: Study) -> Drawing:
+    """Return the mean level of the four cells of the 2 x 2."""
+    cohorts = [study.cohorts[variant] for variant in SQUARE]
+
+    def paint() -> Figure:
+        figure, ((axes,),) = new_figure(2.6)
+        for i, cohort in enumerate(cohorts):
+            shift = 0.03 * (i - 1.5)
+            draw_runs(axes, cohort, shift)
+            x, y = [], []
+            if cohort.finished:
+                x, levels = level_grid(cohort.finished, study.budget)
+                y = levels.mean(axis=0) + shift
+            axes.step(
+                x, y, where="post", color=cohort.row.colour, ls=cohort.row.dashes, lw=1.8,
+                label=legend_label(cohort),
+            )  # fmt: skip
+        iteration_axis(axes, study.budget)
+        level_axis(axes, study)
+        figure.legend(loc="outside right upper")
+        return figure
+
+    return Drawing(
+        "ablation",
+        "2 × 2 ablation",
+        "Encoder and slot permutation (dashed: off). Thick: mean level of the finished seeds; "
+        "thin: each run.",
+        paint,
+        _names(cohorts),
+    )
+
+
+def seed_band(study: Study) -> Drawing:
+    """Return mean, one standard deviation and range of the level over the seeds of PFDS."""
+    cohort = study.cohorts[published()["seeds"]["variant"]]
+
+    def paint() -> Figure:
+        figure, ((axes,),) = new_figure(2.4)
+        iteration_axis(axes, max(study.budget, 1))
+        level_axis(axes, study)
+        if not cohort.finished:
+            say(axes, cohort.missing)
+            return figure
+        x, levels = level_grid(cohort.finished, study.budget)
+        mean, colour = levels.mean(axis=0), cohort.row.colour
+        axes.fill_between(
+            x, levels.min(axis=0), levels.max(axis=0), step="post", color=colour, alpha=0.12, lw=0,
+            label="range",
+        )  # fmt: skip
+        if len(levels) > 1:
+            spread = levels.std(axis=0, ddof=1)
+            axes.fill_between(
+                x, mean - spread, mean + spread, step="post", color=colour, alpha=0.3, lw=0,
+                label="mean ± 1σ",
+            )  # fmt: skip
+        axes.step(x, mean, where="post", color=colour, lw=1.8, label=f"mean, n = {len(levels)}")
+        axes.legend(loc="lower right")
+        return figure
+
+    return Drawing(
+        "seeds",
+        f"Seeds of {cohort.row.label}",
+        "Mean level over seeds, ± 1 standard deviation and the full range. The deviation may leave "
+        "the possible levels; the range cannot.",
+        paint,
+        _names([cohort]),
+    )
+
+
+def survival(study: Study) -> Drawing:
+    """Return Kaplan-Meier curves: which part of the runs has reached 3 and 5 balls."""
+    cohorts = list(study.cohorts.values())
+
+    def paint() -> Figure:
+        figure, (panels,) = new_figure(2.6, columns=2, sharey=True)
+        for axes, k in zip(panels, (3, 5), strict=True):
+            for i, cohort in enumerate(cohorts):
+                shift = 0.006 * (i - (len(cohorts) - 1) / 2)
+                times, x, y = cohort.times(k), [], []
+                if times:
+                    curve = kaplan_meier(times)
+                    x = [0.0, *curve.iteration, float(study.budget)]
+                    y = [0.0, *(1 - share for share in curve.share)]
+                    y = [value + shift for value in [*y, y[-1]]]
+                axes.step(
+                    x, y, where="post", color=cohort.row.colour, ls=cohort.row.dashes, lw=1.5,
+                    label=legend_label(cohort) if k == 3 else None,
+                )  # fmt: skip
+                censored = [t.iteration for t in times if not t.reached]
+                if censored:
+                    axes.plot(
+                        censored[:1], y[-1:], "|", color=cohort.row.colour, ms=7, clip_on=False
+                    )
+            iteration_axis(axes, study.budget)
+            axes.set_title(f"reached {k} balls")
+            axes.set_ylim(-0.04, 1.04)
+        panels[0].set_ylabel("part of the runs")
+        figure.legend(loc="outside lower center", ncols=3)
+        return figure
+
+    return Drawing(
+        "survival",
+        "Time to a level",
+        "Part of the finished runs that have reached 3 and 5 balls (Kaplan-Meier). A tick at the "
+        "end: some runs had not arrived when their budget was spent.",
+        paint,
+        [run.id for cohort in cohorts for run in cohort.finished],
+    )

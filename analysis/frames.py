@@ -1,0 +1,159 @@
+"""What a source gives: one `Run` per run with its levels, curves and episodes.
+
+Tables, figures and statistics read nothing else, so runs may come from run folders or from any
+other place that can fill these fields.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from analysis.stats.proportions import Count
+
+FINISHED, RUNNING, FAILED, STOPPED, PENDING = "finished", "running", "failed", "stopped", "pending"
+"""States of training; stopped: somebody interrupted it and it can go on."""
+
+CRITERIA = ("length_ratio", "margin", "dangerous", "edge", "linear_error", "yaw_error")
+"""The six promotion criteria, in the paper's order."""
+SYMMETRY = ("symmetry/diag_max", "symmetry/diag_mean", "symmetry/frame_max", "symmetry/frame_mean")
+ELAPSED = "elapsed"
+"""Name of the curve of seconds since the start, the sum of all iterations so far."""
+POINTS = 1000
+"""Points of a curve that are kept: more than a figure can show."""
+
+Levels = dict[int, int]
+"""The iteration at which each level began; the one a run starts with is absent."""
+
+
+@dataclass(frozen=True)
+class KRates:
+    """The episodes of one policy at one number of balls, summed up."""
+
+    n: int
+    strict: int
+    no_drop: int
+    dropped: int
+    fell: int
+    unstable: int
+    steps: float
+    """Mean steps survived."""
+    linear_error: float
+    yaw_error: float
+    minimum_margin: float
+    """All three: means over the steps of an episode, then over episodes."""
+
+    def count(self, metric: str) -> Count:
+        """Return the successes by a metric, `strict` or `no_drop`."""
+        return Count(getattr(self, metric), self.n)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The evaluation of a finished run: what the tables report, and what selects the teacher."""
+
+    iteration: int
+    settings: Mapping[str, Any]
+    """How it was made: episodes, seeds, order of the slots."""
+    reported: Mapping[int, KRates]
+    selection: Mapping[int, KRates]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Metrics over iterations, thinned to about `POINTS`; a metric a row lacks is NaN."""
+
+    iteration: np.ndarray
+    metrics: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def get(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return iterations and values of a metric where it has one; empty if there is none."""
+        if name not in self.metrics:
+            return np.empty(0), np.empty(0)
+        values = self.metrics[name]
+        known = np.isfinite(values)
+        return self.iteration[known], values[known]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run of one variant with one seed."""
+
+    id: str
+    """Where it is kept, unique: `<experiment>/<folder>`."""
+    name: str
+    """`<variant>-s<seed>-<signature8>`."""
+    link: str
+    """Where a reader can look at it: a path or an address."""
+    variant: str
+    seed: int
+    signature: str
+    created: str
+    commit: str | None
+    dirty: bool
+    code: str
+    """Equal for runs whose code computes the same, as far as the source can tell."""
+    config: Mapping[str, Any]
+    state: str
+    reason: str
+    """Why it failed, in one line."""
+    iteration: int
+    """Finished iterations."""
+    levels: Levels
+    encoder_parameters: int | None = None
+    actor_parameters: int | None = None
+    seconds: float | None = None
+    """Wall clock of all iterations."""
+    curves: Curves = field(default_factory=lambda: Curves(np.empty(0)))
+    evaluation: Evaluation | None = None
+    judging: str = PENDING
+    """Where the evaluation of a finished run stands that has none yet."""
+    remark: str = ""
+    """What a reader must know about it, e.g. that its evaluation could not be read."""
+
+    @property
+    def budget(self) -> int:
+        """Iterations it may spend."""
+        return int(self.config["budget"]["iterations"])
+
+    @property
+    def level(self) -> int:
+        """The highest level reached."""
+        return max(self.levels, default=int(self.config["curriculum"]["start"]))
+
+    def began(self, k: int) -> int | None:
+        """Return the iteration at which it first had k balls or more; None if it never did."""
+        if int(self.config["curriculum"]["start"]) >= k:
+            return 0
+        return min((at for level, at in self.levels.items() if level >= k), default=None)
+
+    def elapsed(self, iteration: int) -> float | None:
+        """Return the seconds from the start to the end of an iteration, where that was kept."""
+        at, seconds = self.curves.get(ELAPSED)
+        found = np.flatnonzero(at == iteration)
+        return float(seconds[found[0]]) if len(found) else None
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A run that could not be read, and why."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Frames:
+    """All runs of a source."""
+
+    runs: list[Run]
+    unread: list[Unread] = field(default_factory=list)
+
+
+class Source(Protocol):
+    """Gives the runs of one experiment, or of all."""
+
+    def __call__(self, experiment: str | None) -> Frames:
+        """Read everything the tables and figures need."""
+        ...

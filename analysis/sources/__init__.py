@@ -1,0 +1,1 @@
+"""Where runs come from; every source fills the classes of analysis/frames.py."""

@@ -1,0 +1,55 @@
+"""The episodes of an evaluated run: one row each on disk, sums per number of balls in memory."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+
+from analysis.frames import Evaluation, KRates
+from s2m.run.folder import RunFolder
+
+FLAGS = ("strict", "no_drop", "dropped", "fell", "unstable")
+MEANS = ("steps", "linear_error", "yaw_error", "minimum_margin")
+
+
+def read_evaluation(folder: RunFolder) -> tuple[Evaluation | None, str]:
+    """Return the evaluation of a run, or None and, where there should be one, what is wrong."""
+    result = folder.result("evaluate")
+    if result is None:
+        damaged = folder.result_file("evaluate").exists()
+        return None, "its evaluate.json is damaged" if damaged else ""
+    try:
+        return (
+            Evaluation(
+                iteration=int(result["iteration"]),
+                settings=dict(result["settings"]),
+                reported=summarise(folder.path / result["episodes"]),
+                selection=summarise(folder.path / result["selection"]),
+            ),
+            "",
+        )
+    except (OSError, pyarrow.ArrowException) as error:
+        return None, f"its episodes cannot be read: {str(error).splitlines()[0]}"
+    except (KeyError, TypeError, ValueError) as error:
+        return None, f"its evaluation lacks something: {error!r}"
+
+
+def summarise(path: Path) -> dict[int, KRates]:
+    """Sum up a file of episodes per number of balls."""
+    with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
+        table = file.read(["k", *FLAGS, *MEANS])
+    missing = [name for name in ("k", *FLAGS, *MEANS) if name not in table.column_names]
+    if missing:
+        raise KeyError(", ".join(missing))
+    k, which = np.unique(table["k"].to_numpy(), return_inverse=True)
+    n = np.bincount(which)
+    flags = {f: np.bincount(which, weights=table[f].to_numpy()) for f in FLAGS}
+    means = {m: np.bincount(which, weights=table[m].to_numpy()) / n for m in MEANS}
+    found = {}
+    for i, balls in enumerate(k):
+        values: dict[str, Any] = {name: int(column[i]) for name, column in flags.items()}
+        values |= {name: float(column[i]) for name, column in means.items()}
+        found[int(balls)] = KRates(n=int(n[i]), **values)
+    return found

@@ -1,0 +1,157 @@
+"""Runs from run folders: the source that is always there."""
+
+import math
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from analysis.frames import (
+    CRITERIA,
+    ELAPSED,
+    FAILED,
+    FINISHED,
+    PENDING,
+    POINTS,
+    RUNNING,
+    STOPPED,
+    SYMMETRY,
+    Curves,
+    Frames,
+    Levels,
+    Run,
+    Unread,
+)
+from analysis.sources.code import code_key
+from analysis.sources.episodes import read_evaluation
+from s2m.errors import UserError, unknown
+from s2m.run.events import Event, Events
+from s2m.run.folder import RunFolder, find_runs
+from s2m.run.journal import Journal
+from s2m.run.lock import current_attempt
+from s2m.run.metrics import ITERATION
+
+TIME = "time/iteration"
+READ = (*(f"criteria/{name}" for name in CRITERIA), *SYMMETRY, TIME)
+"""Metrics that some table or figure shows; the others stay on disk."""
+
+Watch = Callable[[Iterable[RunFolder], int], Iterable[RunFolder]]
+
+
+def load(
+    root: Path, experiment: str | None = None, watch: Watch = lambda runs, total: runs
+) -> Frames:
+    """Read all runs below a folder; `watch` may show the progress."""
+    if not root.is_dir():
+        raise UserError(f"{root} is no folder; runs are kept in ./runs unless root= says otherwise")
+    folders = [f for f in find_runs(root) if experiment in (None, f.path.parent.name)]
+    if experiment is not None and not folders:
+        names = sorted({folder.path.parent.name for folder in find_runs(root)})
+        raise unknown("experiment", experiment, names or ["none: there is no run yet"])
+    runs, unread = [], []
+    for folder in watch(folders, len(folders)):
+        name = f"{folder.path.parent.name}/{folder.path.name}"
+        try:
+            runs.append(_read(folder, name))
+        except (UserError, OSError, KeyError, TypeError, ValueError) as error:
+            said = str(error) if isinstance(error, UserError) else f"damaged: {error!r}"
+            unread.append(Unread(name, said))
+    return Frames(runs, unread)
+
+
+def _read(folder: RunFolder, name: str) -> Run:
+    identity, config = folder.identity, folder.config()
+    _check(config)
+    result = folder.result("train")
+    events = Events(folder).read()
+    levels = _levels(result, events)
+    curves, seconds, last = _curves(folder, levels)
+    state, reason = _state(folder, events)
+    evaluation, remark = read_evaluation(folder) if result else (None, "")
+    return Run(
+        id=name,
+        name=folder.path.name,
+        link=str(folder.path),
+        variant=identity.variant,
+        seed=identity.seed,
+        signature=identity.signature,
+        created=identity.created,
+        commit=identity.commit,
+        dirty=identity.dirty,
+        code=code_key(folder),
+        config=config,
+        state=FINISHED if result else state,
+        reason=reason,
+        iteration=int(result["iterations"]) if result else last,
+        levels=levels,
+        encoder_parameters=(result or {}).get("encoder_parameters"),
+        actor_parameters=(result or {}).get("actor_parameters"),
+        seconds=seconds,
+        curves=curves,
+        evaluation=evaluation,
+        judging=PENDING if state == STOPPED else state,
+        remark=remark,
+    )
+
+
+def _check(config: dict[str, Any]) -> None:
+    """Make sure of the settings that every table needs."""
+    for group, names in {
+        "budget": ("name", "iterations", "num_envs", "steps"),
+        "curriculum": ("start", "stop", *CRITERIA),
+    }.items():
+        for name in names:
+            if name not in config.get(group, {}):
+                raise UserError(f"its config has no {group}.{name}: it is no run of this study")
+
+
+def _levels(result: dict[str, Any] | None, events: list[Event]) -> Levels:
+    """Take the level changes from the result, which is proof, or from the events until then."""
+    if result is not None:
+        return {int(level): int(at) for level, at in result["levels"].items()}
+    return {int(e["level"]): int(e["iteration"]) for e in events if e["kind"] == "level"}
+
+
+def _state(folder: RunFolder, events: list[Event]) -> tuple[str, str]:
+    """Tell where the stage stands that has no result yet, and why it failed."""
+    attempt = current_attempt(folder)
+    if attempt is None:
+        return PENDING, ""
+    # None: on another host, where only its scheduler could know.
+    if attempt.is_alive() is not False:
+        return RUNNING, ""
+    failures = [e for e in events if e["kind"] == "failed" and e["attempt"] == attempt.number]
+    return (FAILED, str(failures[-1].get("reason", ""))) if failures else (STOPPED, "")
+
+
+def _curves(folder: RunFolder, levels: Levels) -> tuple[Curves, float | None, int]:
+    """Return the thinned curves, the seconds of all iterations and the last iteration."""
+    table = Journal(folder).table(READ)
+    if len(table) == 0:
+        return Curves(np.empty(0)), None, 0
+    columns = {name: table[name].to_numpy() for name in table.column_names}
+    iteration = columns.pop(ITERATION)
+    seconds = None
+    if TIME in columns:
+        columns[ELAPSED] = np.nancumsum(columns.pop(TIME))
+        seconds = float(columns[ELAPSED][-1])
+    keep = np.zeros(len(iteration), dtype=bool)
+    keep[:: math.ceil(len(iteration) / POINTS)] = True
+    keep[-1] = True
+    keep |= np.isin(iteration, list(levels.values()))
+    # Audits are made at checkpoints only: a plain stride would miss nearly all of them.
+    for name in SYMMETRY:
+        if name in columns:
+            keep |= _stride(np.isfinite(columns[name]))
+    metrics = {name: values[keep] for name, values in columns.items()}
+    return Curves(iteration[keep], metrics), seconds, int(iteration[-1])
+
+
+def _stride(known: np.ndarray) -> np.ndarray:
+    """Keep about `POINTS` of the marked places, evenly, and the last."""
+    places = np.flatnonzero(known)
+    kept = np.zeros(len(known), dtype=bool)
+    kept[places[:: max(1, math.ceil(len(places) / POINTS))]] = True
+    kept[places[-1:]] = True
+    return kept

@@ -1,0 +1,99 @@
+"""Success rates: how far a share of episodes (or of seeds) can be trusted.
+
+Everything here treats trials as independent: right for the episodes of one policy, and for seeds,
+but not for the pooled episodes of several policies, which resemble each other within a policy.
+"""
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import NamedTuple
+
+
+class Count(NamedTuple):
+    """Successes among n trials."""
+
+    hits: int
+    n: int
+
+    @property
+    def rate(self) -> float:
+        """The share of successes; NaN without trials."""
+        return self.hits / self.n if self.n else math.nan
+
+
+class Interval(NamedTuple):
+    """An interval and what lies in it."""
+
+    low: float
+    high: float
+
+    def __contains__(self, value: object) -> bool:
+        """Tell whether a number lies in the interval, ends included."""
+        return isinstance(value, int | float) and self.low <= value <= self.high
+
+
+def wilson(count: Count, level: float = 0.95) -> Interval:
+    """Return the Wilson score interval: the rates that a two-sided test would not reject.
+
+    Without trials it is [0, 1]. At 0 of n and n of n it still has a width, unlike p +- 2 s.
+    """
+    if count.n == 0:
+        return Interval(0.0, 1.0)
+    z = _z(level)
+    n, p = count.n, count.rate
+    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    # The ends at 0 and n are exact; rounding must not push them out of [0, 1].
+    low = 0.0 if count.hits == 0 else max(0.0, centre - half)
+    high = 1.0 if count.hits == n else min(1.0, centre + half)
+    return Interval(low, high)
+
+
+def combination(
+    counts: Sequence[Count], weights: Sequence[float], level: float = 0.95
+) -> tuple[float, Interval]:
+    """Return sum(w_i p_i) and its interval, made of the Wilson intervals of the p_i (MOVER).
+
+    Weights (1, -1) give Newcombe's interval of a difference, (1, -1, -1, 1) the interaction of a
+    2 x 2 table: the difference of two differences.
+    """
+    below = above = value = 0.0
+    for count, weight in zip(counts, weights, strict=True):
+        low, high = wilson(count, level)
+        value += weight * count.rate
+        down, up = (low, high) if weight > 0 else (high, low)
+        below += (weight * (count.rate - down)) ** 2
+        above += (weight * (up - count.rate)) ** 2
+    return value, Interval(value - math.sqrt(below), value + math.sqrt(above))
+
+
+def newcombe(a: Count, b: Count, level: float = 0.95) -> tuple[float, Interval]:
+    """Return the difference of two rates, a - b, and Newcombe's hybrid score interval."""
+    return combination((a, b), (1, -1), level)
+
+
+def fisher(a: Count, b: Count) -> float:
+    """Return Fisher's exact two-sided p-value: tables at most as likely as the one seen."""
+    hits, total = a.hits + b.hits, a.n + b.n
+
+    def ways(x: int) -> int:
+        return math.comb(a.n, x) * math.comb(b.n, hits - x)
+
+    seen = ways(a.hits)
+    possible = range(max(0, hits - b.n), min(hits, a.n) + 1)
+    return sum(ways(x) for x in possible if ways(x) <= seen) / math.comb(total, hits)
+
+
+def episodes_needed(p: float, q: float, power: float = 0.8, level: float = 0.95) -> int:
+    """Return how many trials each of two rates needs to be told apart with this power."""
+    if p == q:
+        raise ValueError("equal rates cannot be told apart by any number of trials")
+    middle = (p + q) / 2
+    pooled = _z(level) * math.sqrt(2 * middle * (1 - middle))
+    apart = NormalDist().inv_cdf(power) * math.sqrt(p * (1 - p) + q * (1 - q))
+    return math.ceil(((pooled + apart) / (p - q)) ** 2)
+
+
+def _z(level: float) -> float:
+    return NormalDist().inv_cdf((1 + level) / 2)

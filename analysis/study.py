@@ -1,0 +1,190 @@
+"""Which runs are compared with each other: same settings, same code, every seed once."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from analysis.cohort import Cohort
+from analysis.frames import FINISHED, Evaluation, Frames, Run
+from analysis.rows import in_order, row
+from s2m.errors import UserError, unknown
+from s2m.run.identity import EXCLUDED
+
+SHOWN = 3
+"""Differing settings that are named when a run is left out."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A run (or its evaluation) that is in no table, and why."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """The runs that may stand in one table."""
+
+    cohorts: dict[str, Cohort]
+    """By variant: the paper's eight rows, also those without a run, then any others."""
+    left_out: list[LeftOut]
+    config: Mapping[str, Any] | None
+    """The settings all runs share, with the encoder, permutation and seed of one of them."""
+    commits: list[str] = field(default_factory=list)
+
+    @property
+    def runs(self) -> list[Run]:
+        """All runs, in the order of the tables."""
+        return [run for cohort in self.cohorts.values() for run in cohort.runs]
+
+    @property
+    def budget(self) -> int:
+        """Iterations of every run; 0 without runs."""
+        return int(self.config["budget"]["iterations"]) if self.config else 0
+
+    @property
+    def top(self) -> int:
+        """The highest level of the curriculum."""
+        return int(self.config["curriculum"]["stop"]) if self.config else 5
+
+
+def make_study(frames: Frames, budget: str | None = None, mix_code: bool = False) -> Study:
+    """Choose the largest set of runs that differ in encoder, permutation and seed only.
+
+    Largest: most finished runs, then most runs, then the latest. Every other run is named with the
+    reason why it stays out. `budget` looks at runs of that budget only; with `mix_code` runs of
+    different code may be compared.
+    """
+    runs = sorted(frames.runs, key=lambda run: run.id)
+    left_out = [LeftOut(item.id, item.reason) for item in frames.unread]
+    if budget is not None:
+        names = sorted({str(run.config["budget"].get("name")) for run in runs})
+        if budget not in names:
+            raise unknown("budget", budget, names or ["none: there is no run yet"])
+        others = [run for run in runs if str(run.config["budget"].get("name")) != budget]
+        runs = [run for run in runs if run not in others]
+        left_out += [LeftOut(run.id, f"--budget {budget} asks for others") for run in others]
+    chosen, others = _largest(runs, mix_code)
+    left_out += [LeftOut(run.id, _difference(run, chosen[0], mix_code)) for run in others]
+    kept, doubles = _once(chosen)
+    kept, unfit = _same_evaluation(kept)
+    cohorts = {
+        variant: Cohort(row(variant), [run for run in kept if run.variant == variant])
+        for variant in in_order({run.variant for run in kept})
+    }
+    left_out += doubles + unfit + [LeftOut(run.id, run.remark) for run in kept if run.remark]
+    return Study(
+        cohorts,
+        sorted(left_out, key=lambda item: (item.id, item.reason)),
+        kept[0].config if kept else None,
+        sorted({f"{run.commit or 'unknown'}{'+' if run.dirty else ''}" for run in kept}),
+    )
+
+
+def shared(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that runs of one table must share, by their dotted names."""
+    free = {"encoder.name", "permute", "seed"}
+    kept = {key: value for key, value in config.items() if key not in EXCLUDED}
+    return {name: value for name, value in _flat(kept) if name not in free}
+
+
+def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _largest(runs: list[Run], mix_code: bool) -> tuple[list[Run], list[Run]]:
+    groups: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        settings = json.dumps(shared(run.config), sort_keys=True, default=str)
+        groups.setdefault((settings, "" if mix_code else run.code), []).append(run)
+    if not groups:
+        return [], []
+
+    def size(key: tuple[str, str]) -> tuple[int, int, str, tuple[str, str]]:
+        members = groups[key]
+        finished = sum(run.state == FINISHED for run in members)
+        return finished, len(members), max(run.created for run in members), key
+
+    chosen = groups[max(groups, key=size)]
+    return chosen, [run for run in runs if run not in chosen]
+
+
+def _difference(run: Run, other: Run, mix_code: bool) -> str:
+    said = _differences(shared(run.config), shared(other.config))
+    if not mix_code and run.code != other.code:
+        said.append(f"other code: {_commit(run)} instead of {_commit(other)}")
+    return ", ".join(said)
+
+
+def _differences(mine: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
+    """Name the first settings that differ."""
+    names = sorted(n for n in mine.keys() | theirs.keys() if mine.get(n) != theirs.get(n))
+    # The budget is what people know runs by: name it first.
+    names.sort(key=lambda name: name != "budget.name")
+    said = [f"{n} = {mine.get(n)} instead of {theirs.get(n)}" for n in names[:SHOWN]]
+    if len(names) > SHOWN:
+        said.append(f"and {len(names) - SHOWN} more settings")
+    return said
+
+
+def _commit(run: Run) -> str:
+    return (run.commit or "unknown")[:10] + (" with changes" if run.dirty else "")
+
+
+def _once(runs: list[Run]) -> tuple[list[Run], list[LeftOut]]:
+    """Count every variant and seed once: the most complete run, then the first by its place."""
+
+    def progress(run: Run) -> tuple[bool, bool, int]:
+        return run.state == FINISHED, run.evaluation is not None, run.iteration
+
+    best: dict[tuple[str, int], Run] = {}
+    for run in runs:
+        key = run.variant, run.seed
+        if key not in best or progress(run) > progress(best[key]):
+            best[key] = run
+    kept = sorted(best.values(), key=lambda run: (run.seed, run.id))
+    doubles = [
+        LeftOut(run.id, f"the same run as {best[run.variant, run.seed].id}, which is counted")
+        for run in runs
+        if run is not best[run.variant, run.seed]
+    ]
+    return kept, doubles
+
+
+def _same_evaluation(runs: list[Run]) -> tuple[list[Run], list[LeftOut]]:
+    """Drop evaluations of an unfinished policy, or with other episodes than most runs have."""
+
+    def way(evaluation: Evaluation) -> str:
+        return json.dumps(evaluation.settings, sort_keys=True)
+
+    ways = Counter(way(run.evaluation) for run in runs if run.evaluation)
+    usual = json.loads(max(ways, key=lambda key: (ways[key], key))) if ways else {}
+    kept, dropped = [], []
+    for run in runs:
+        evaluation, reason = run.evaluation, ""
+        if evaluation:
+            reason = ", ".join(_differences(dict(evaluation.settings), usual))
+            if not reason and evaluation.iteration != run.iteration:
+                reason = f"iteration {evaluation.iteration} instead of {run.iteration}"
+        if reason:
+            dropped.append(LeftOut(run.id, f"only its evaluation, made with {reason}"))
+            run = replace(run, evaluation=None)
+        kept.append(run)
+    return kept, dropped
+
+
+def require_runs(study: Study, where: str) -> None:
+    """Stop with one line where there is nothing to show."""
+    if study.config is None:
+        raise UserError(
+            f"{where} has no run that can be read"
+            + "".join(f"; {item.id}: {item.reason}" for item in study.left_out[:3])
+            + "; start some: python -m s2m.launch +sweep=demo"
+        )

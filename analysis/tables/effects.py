@@ -1,0 +1,170 @@
+"""Differences between variants: at the level of seeds, at the level of episodes, never mixed."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from analysis.cohort import Cohort
+from analysis.rows import PAPER
+from analysis.stats.contrasts import contrast, holm
+from analysis.stats.proportions import Count, Interval, combination, episodes_needed, fisher
+from analysis.stats.survival import logrank, smallest_p
+from analysis.study import Study
+from analysis.tables.formats import p_value, signed
+from analysis.tables.model import Cell, Line, Table, column, missing, plain
+
+SIGNS = {1: (1,), 2: (1, -1), 4: (1, -1, -1, 1)}
+Comparison = tuple[str, list[Cohort]]
+"""A name and the cells: two for a - b, four for (a - b) - (c - d)."""
+
+
+def _measure(name: str, cells: Sequence[Cohort], k: int, study: Study) -> dict[str, Any]:
+    """Return every number of one comparison; None where runs are missing."""
+    weights = SIGNS[len(cells)]
+    found: dict[str, Any] = {
+        "comparison": name, "advance_to": k, "seeds": " ".join(str(len(c.finished)) for c in cells)
+    }  # fmt: skip
+    times = [[time.iteration for time in cell.times(k)] for cell in cells]
+    # All runs of a study have one budget: cut there, their mean is the restricted mean.
+    iterations = contrast(times, weights) if all(times) else None
+    rates = [[c.rate for c in cell.counts(study.top, "no_drop")] for cell in cells]
+    seeds = contrast(rates, weights) if all(rates) else None
+    pooled = [cell.pooled(study.top, "no_drop") for cell in cells]
+    value, interval = combination(pooled, weights) if all(rates) else (math.nan, (None, None))
+    arrived = [Count(sum(t.reached for t in c.times(k)), len(c.finished)) for c in cells]
+    two = len(cells) == 2 and all(times)
+    return found | {
+        "iterations": iterations.value if iterations else None,
+        "iterations_low": iterations.interval.low if iterations else None,
+        "iterations_high": iterations.interval.high if iterations else None,
+        "logrank_p": logrank(cells[0].times(k), cells[1].times(k)) if two else None,
+        "logrank_p_holm": None,
+        "logrank_p_least_possible": smallest_p(*(len(t) for t in times)) if two else None,
+        "reached": " ".join(f"{c.hits}/{c.n}" for c in arrived),
+        "reached_fisher_p": fisher(*arrived) if two else None,
+        "no_drop_seeds": seeds.value if seeds else None,
+        "no_drop_seeds_low": seeds.interval.low if seeds else None,
+        "no_drop_seeds_high": seeds.interval.high if seeds else None,
+        "no_drop_episodes": value,
+        "no_drop_episodes_low": interval[0],
+        "no_drop_episodes_high": interval[1],
+        "runs": " ".join(run.id for cell in cells for run in cell.finished),
+    }
+
+
+def _table(
+    name: str, title: str, caption: str, comparisons: list[Comparison], k: int, study: Study
+) -> Table:
+    records = [_measure(label, cells, k, study) for label, cells in comparisons]
+    tested = [record for record in records if record["logrank_p"] is not None]
+    adjusted = holm([record["logrank_p"] for record in tested])
+    for record, p in zip(tested, adjusted, strict=True):
+        record["logrank_p_holm"] = p
+    lines = []
+    for record, (label, cells) in zip(records, comparisons, strict=True):
+        word = next((cell.missing for cell in cells if not cell.finished), "pending")
+        bound = len(cells) // 2
+        seeds = record["seeds"].replace(" ", " vs " if len(cells) == 2 else ", ")
+        lines.append(
+            Line(
+                [
+                    plain(label),
+                    plain(seeds),
+                    _signed(record, "iterations", word, bound * study.budget, 1, 0),
+                    *(
+                        missing(word) if record["iterations"] is None
+                        else plain("" if record[p] is None else p_value(record[p]))
+                        for p in ("logrank_p", "logrank_p_holm")
+                    ),
+                    _signed(record, "no_drop_seeds", word, bound, 100, 1),
+                    _signed(record, "no_drop_episodes", word, bound, 100, 1),
+                ],
+                record["runs"].split(),
+            )
+        )  # fmt: skip
+    return Table(
+        name,
+        title,
+        caption,
+        [
+            column("Comparison", align="l"), column("seeds"), column(f"Adv. to {k}"),
+            column("log-rank p"), column("Holm p"), column("no-drop, seeds (pp)"),
+            column("no-drop, episodes (pp)"),
+        ],
+        lines,
+        notes=_notes(study, k),
+        records=records,
+    )  # fmt: skip
+
+
+def _signed(
+    record: dict[str, Any], name: str, word: str, bound: float, scale: float, digits: int
+) -> Cell:
+    value = record[name]
+    if value is None or math.isnan(value):
+        return missing(word)
+    interval = Interval(record[f"{name}_low"], record[f"{name}_high"])
+    return signed(value, interval, bound, scale, digits)
+
+
+def _notes(study: Study, k: int) -> list[str]:
+    return [
+        f"Adv. to {k}: difference of restricted mean iterations (a run that never arrives counts "
+        f"its budget of {study.budget:,}) with a 95% Welch interval over seeds. The log-rank test "
+        "is exact over all ways to label the runs; Holm corrects for the comparisons of this "
+        "table. No-drop: difference of rates in percentage points at "
+        f"{study.top} balls, once over seeds (Welch) and once over the pooled episodes of these "
+        "very policies (Newcombe): only the first speaks about other seeds.",
+        f"5 against 5 seeds cannot give less than p = {smallest_p(5, 5):.4f}, 3 against 3 not less "
+        f"than {smallest_p(3, 3):.1f}. Telling 98% from 100% no-drop apart needs about "
+        f"{episodes_needed(0.98, 1.0)} episodes per policy (power 80%).",
+    ]
+
+
+def effects(study: Study) -> Table:
+    """Return the effects of permutation and encoder in the 2 x 2, and their interaction."""
+    on, off = study.cohorts["dshc"], study.cohorts["dshc_off"]
+    frame_on, frame_off = study.cohorts["pfds"], study.cohorts["pfds_off"]
+    comparisons: list[Comparison] = [
+        ("DSHC: permuted − not", [on, off]),
+        ("PFDS: permuted − not", [frame_on, frame_off]),
+        ("permuted: PFDS − DSHC", [frame_on, on]),
+        ("not permuted: PFDS − DSHC", [frame_off, off]),
+        ("interaction: PFDS' effect − DSHC's", [frame_on, frame_off, on, off]),
+    ]
+    caption = (
+        "Effects in the 2 × 2 design. The interaction is the effect of permutation on PFDS minus "
+        "its effect on DSHC."
+    )
+    table = _table("effects", "Effects in the 2 × 2", caption, comparisons, 3, study)
+    return replace(table, notes=[*table.notes, *_paired(frame_on, frame_off)])
+
+
+def _paired(on: Cohort, off: Cohort) -> list[str]:
+    """Compare PFDS with itself per seed: it cannot see the permutation."""
+    other = {run.seed: run.began(3) for run in off.finished}
+    pairs = [(run.seed, run.began(3), other[run.seed]) for run in on.finished if run.seed in other]
+    if not pairs:
+        return []
+
+    def when(at: int | None) -> str:
+        return "never" if at is None else f"{at:,}"
+
+    said = "; ".join(f"seed {seed}: {when(a)} and {when(b)}" for seed, a, b in pairs)
+    return [
+        "An exactly invariant policy and critic cannot see the permutation, so PFDS with and "
+        "without it is the same training up to rounding. Iterations to 3 balls with and without, "
+        f"same seed: {said}."
+    ]
+
+
+def comparisons(study: Study) -> Table:
+    """Return every other variant of the paper against PFDS."""
+    rest = [variant for variant in PAPER if variant != "pfds"]
+    pairs: list[Comparison] = [
+        (f"{study.cohorts[v].row.label} − PFDS", [study.cohorts[v], study.cohorts["pfds"]])
+        for v in rest
+    ]
+    caption = "Every encoder against PFDS: iterations to five balls and no-drop rates."
+    return _table("comparisons", "Against PFDS", caption, pairs, 5, study)

@@ -1,0 +1,198 @@
+"""Table 1: all encoders at one budget. Table 2: the 2 x 2 of encoder and slot permutation."""
+
+from typing import Any
+
+import numpy as np
+
+from analysis.cohort import ETA, Cohort
+from analysis.rows import GROUP_TEX, GROUP_TEXT
+from analysis.stats import survival
+from analysis.stats.proportions import wilson
+from analysis.study import Study
+from analysis.tables import formats
+from analysis.tables.model import Cell, Line, Table, column, escape, missing, plain
+
+LEVELS = (3, 5)
+READING = (
+    "Several seeds: Kaplan-Meier median of the iterations, median of the rates; in round brackets "
+    "the range over seeds (> where a run never arrived) and how many arrived. One seed: its value; "
+    "in square brackets the 95% Wilson interval over its episodes."
+)
+COUNTED = (
+    "Only finished runs count; failed ones are neither a success nor a failure to reach a level."
+)
+
+
+def group(cohort: Cohort) -> Cell:
+    """Return the cell of the symmetry group."""
+    name = cohort.row.group
+    return Cell(GROUP_TEXT.get(name, name), GROUP_TEX.get(name, name))
+
+
+def reached(cohort: Cohort, top: int) -> Cell:
+    """Return the cell of K_max."""
+    levels = cohort.levels()
+    return formats.level(levels, top) if levels else missing(cohort.missing)
+
+
+def advance(cohort: Cohort, k: int, budget: int) -> Cell:
+    """Return the cell of the iterations to k balls."""
+    times = cohort.times(k)
+    return formats.advancement(times, budget) if times else missing(cohort.missing)
+
+
+def success(cohort: Cohort, k: int, metric: str) -> Cell:
+    """Return the cell of a success rate."""
+    counts = cohort.counts(k, metric)
+    return formats.rate(counts) if counts else missing(cohort.unjudged)
+
+
+def mastered(cohort: Cohort, top: int) -> Cell:
+    """Return the cell of K_eta."""
+    values = cohort.mastered()
+    return formats.level(values, top) if values else missing(cohort.unjudged)
+
+
+def progress(cohort: Cohort) -> Cell:
+    """Return how many runs are finished and where the others stand."""
+    done, _, rest = cohort.progress.partition(", ")
+    return Cell(cohort.progress, done, escape(rest))
+
+
+def names(cohort: Cohort) -> list[str]:
+    """Return the runs behind a row."""
+    return [run.id for run in cohort.finished]
+
+
+def _label(cohort: Cohort, study: Study) -> Cell:
+    """Mark an encoder that every finished run brought to the top without permutation."""
+    levels = cohort.levels()
+    if not cohort.row.permute and levels and min(levels) >= study.top:
+        return Cell(cohort.row.label + " †", cohort.row.tex + r"$^\dagger$")
+    return Cell(cohort.row.label, cohort.row.tex)
+
+
+def encoders(study: Study) -> Table:
+    """Return the comparison of all variants."""
+    top, budget = study.top, study.budget
+    lines = [
+        Line(
+            [
+                _label(cohort, study), group(cohort), plain("T" if cohort.row.permute else "F"),
+                reached(cohort, top), mastered(cohort, top),
+                *(advance(cohort, k, budget) for k in LEVELS),
+                success(cohort, top, "strict"), success(cohort, top, "no_drop"),
+                progress(cohort),
+            ],
+            names(cohort),
+        )
+        for cohort in study.cohorts.values()
+    ]  # fmt: skip
+    dagger = any("†" in line.cells[0].text for line in lines)
+    return Table(
+        "encoders",
+        "Encoders",
+        f"Teacher encoders at an equal PPO budget ({budget:,} iterations). K_max: highest "
+        f"curriculum level reached; K_η: most balls with a no-drop rate of at least {ETA:.0%}. "
+        "Adv. to k: iterations to first have that many balls; — = not within the budget. "
+        f"Strict and no-drop: success rates with {top} balls.",
+        [
+            column("Encoder", align="l"), column("Inv."), column("perm"),
+            column("K_max", r"$K_{\max}$"), column("K_η", r"$K_\eta$"),
+            *(column(f"Adv. to {k}", rf"Adv.\ to {k}") for k in LEVELS),
+            column("strict"), column("no-drop"), column("runs"),
+        ],
+        lines,
+        notes=[
+            READING,
+            COUNTED,
+            *_judged(study),
+            *([f"† every run reaches {top} balls without slot permutation."] if dagger else []),
+        ],
+        records=[_record(cohort, study) for cohort in study.cohorts.values()],
+    )  # fmt: skip
+
+
+def _judged(study: Study) -> list[str]:
+    """Say how the policies were evaluated."""
+    settings = next((run.evaluation.settings for run in study.runs if run.evaluation), None)
+    if settings is None:
+        return []
+    kept = {name: value for name, value in settings.items() if not name.startswith("selection")}
+    said = "; ".join(f"{name} {str(value).strip('[]')}" for name, value in kept.items())
+    return [f"Evaluation: {said}.".replace("_", " ")]
+
+
+def _record(cohort: Cohort, study: Study) -> dict[str, Any]:
+    levels, best = cohort.levels(), cohort.mastered()
+    record: dict[str, Any] = {
+        "variant": cohort.row.variant,
+        "group": cohort.row.group,
+        "permute": cohort.row.permute,
+        "planned": len(cohort.runs),
+        "finished": len(cohort.finished),
+        "evaluated": len(cohort.evaluated),
+        "state": cohort.progress,
+        "k_max_min": min(levels, default=None),
+        "k_max_median": float(np.median(levels)) if levels else None,
+        "k_max_max": max(levels, default=None),
+        "k_eta_min": min(best, default=None),
+        "k_eta_median": float(np.median(best)) if best else None,
+        "k_eta_max": max(best, default=None),
+    }
+    for k in LEVELS:
+        times = cohort.times(k)
+        arrived = [time.iteration for time in times if time.reached]
+        record |= {
+            f"reached_{k}": len(arrived) if times else None,
+            f"advance_{k}_km_median": survival.median(times) if times else None,
+            f"advance_{k}_min": min(arrived, default=None),
+            f"advance_{k}_max": max(arrived, default=None),
+            f"advance_{k}_restricted_mean": survival.restricted_mean(times, study.budget)
+            if times
+            else None,
+        }
+    for metric in ("strict", "no_drop"):
+        rates = [count.rate for count in cohort.counts(study.top, metric)]
+        pooled = cohort.pooled(study.top, metric)
+        low, high = wilson(pooled) if pooled.n else (None, None)
+        record |= {
+            f"{metric}_seeds": len(rates),
+            f"{metric}_seed_min": min(rates, default=None),
+            f"{metric}_seed_median": float(np.median(rates)) if rates else None,
+            f"{metric}_seed_max": max(rates, default=None),
+            f"{metric}_episodes": pooled.n,
+            f"{metric}_hits": pooled.hits,
+            f"{metric}_episode_wilson_low": low,
+            f"{metric}_episode_wilson_high": high,
+        }
+    return record | {"runs": " ".join(names(cohort))}
+
+
+def ablation(study: Study) -> Table:
+    """Return the 2 x 2 of encoder and slot permutation in the paper's shape."""
+    lines, records = [], []
+    for encoder in ("dshc", "pfds"):
+        pair = [study.cohorts[encoder], study.cohorts[f"{encoder}_off"]]
+        cells = [
+            cell
+            for cohort in pair
+            for cell in (reached(cohort, study.top), advance(cohort, 3, study.budget))
+        ]
+        row = pair[0].row
+        inv = group(pair[0])
+        label = Cell(f"{row.label} ({inv.text})", f"{row.tex} ({inv.tex})")
+        lines.append(Line([label, *cells], [name for cohort in pair for name in names(cohort)]))
+        records += [_record(cohort, study) for cohort in pair]
+    pairs = [column("K_max", r"$K_{\max}$"), column("Adv. to 3", r"Adv.\ to 3")]
+    return Table(
+        "ablation",
+        "2 × 2 ablation",
+        "Encoder × per-step slot permutation. Adv. to 3: iterations at which the curriculum first "
+        f"has 3 balls or more; — = not by {study.budget:,} iterations.",
+        [column("Encoder", align="l"), *pairs, *pairs],
+        lines,
+        spans=[(plain(""), 1), (plain("permute=True"), 2), (plain("permute=False"), 2)],
+        notes=[READING],
+        records=records,
+    )

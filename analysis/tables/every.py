@@ -1,0 +1,32 @@
+"""The list of all tables, in the order of the report."""
+
+from analysis.study import Study
+from analysis.tables.costs import costs
+from analysis.tables.effects import comparisons, effects
+from analysis.tables.encoders import ablation, encoders
+from analysis.tables.model import Line, Table, column, plain
+from analysis.tables.published import beside_the_paper
+from analysis.tables.runs import rates, runs, seeds
+from analysis.tables.settings import hyperparameters, thresholds
+
+
+def left_out(study: Study) -> Table:
+    """Return the runs that are in no other table, and why."""
+    return Table(
+        "left-out",
+        "Left out",
+        "Runs, or evaluations of runs, that are in no other table.",
+        [column("Run", align="l"), column("Why", align="p")],
+        [Line([plain(item.id), plain(item.reason)]) for item in study.left_out]
+        or [Line([plain("none"), plain("every run that was found is compared")])],
+        records=[{"run": item.id, "reason": item.reason} for item in study.left_out],
+    )
+
+
+def every_table(study: Study) -> list[Table]:
+    """Make all tables of a study."""
+    made = [
+        encoders, ablation, effects, comparisons, seeds, rates, beside_the_paper, costs,
+        hyperparameters, thresholds, runs, left_out,
+    ]  # fmt: skip
+    return [make(study) for make in made]

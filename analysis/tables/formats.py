@@ -1,0 +1,118 @@
+"""How numbers of one or several runs read in a cell.
+
+Round brackets always hold the range over seeds, square brackets a 95 % interval over episodes: the
+two kinds of uncertainty never share a bracket.
+"""
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from analysis.stats import survival
+from analysis.stats.proportions import Count, Interval, wilson
+from analysis.stats.survival import Time
+from analysis.tables.model import Cell, plain, stacked
+
+THOUSANDS = 10_000
+"""Budgets from here on show iterations in thousands, as the paper does."""
+NOT_REACHED = Cell("—", "---")
+
+
+def short(value: float) -> str:
+    """Return a number with one decimal, none if it is whole."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def percent(share: float) -> Cell:
+    """Return a share in percent."""
+    return Cell(f"{short(100 * share)}%", rf"${short(100 * share)}\%$")
+
+
+def bracket(interval: Interval, scale: float = 100) -> str:
+    """Return an interval in whole percent: [93, 99]."""
+    return f"[{scale * interval.low:.0f}, {scale * interval.high:.0f}]"
+
+
+def rate(counts: Sequence[Count]) -> Cell:
+    """Return a success rate: of one run with its Wilson interval, of several as median and range.
+
+    The interval speaks about other episodes of the same policy, the range about other seeds.
+    """
+    if len(counts) == 1:
+        value = percent(counts[0].rate)
+        interval = bracket(wilson(counts[0]))
+        return stacked(value, interval)
+    rates = [count.rate for count in counts]
+    value = percent(statistics.median(rates))
+    return stacked(value, f"({short(100 * min(rates))}–{short(100 * max(rates))})")
+
+
+def level(values: Sequence[int], top: int) -> Cell:
+    """Return the highest level: one number where all runs agree, else median and range."""
+    middle = statistics.median_low(values)
+    if min(values) == max(values):
+        if middle < top:
+            return Cell(f"≤ {middle}", rf"$\le {middle}$")
+        return Cell(str(middle), f"${middle}$")
+    return stacked(Cell(str(middle), f"${middle}$"), f"({min(values)}–{max(values)})")
+
+
+def iterations(value: float, budget: int) -> Cell:
+    """Return a number of iterations, in thousands at a large budget."""
+    if budget >= THOUSANDS:
+        return Cell(f"~{value / 1000:.1f}k", rf"${{\sim}}{value / 1000:.1f}$k")
+    return Cell(f"{value:.0f}", f"${value:.0f}$")
+
+
+def advancement(times: Sequence[Time], budget: int) -> Cell:
+    """Return iterations to a level: of one run as it is, of several as Kaplan-Meier median.
+
+    Behind the median: the range over seeds (open where a run never arrived) and how many arrived.
+    """
+    if len(times) == 1:
+        return iterations(times[0].iteration, budget) if times[0].reached else NOT_REACHED
+    arrived = sum(time.reached for time in times)
+    reached = f"{arrived}/{len(times)}"
+    middle = survival.median(times)
+    value = NOT_REACHED if middle is None else iterations(middle, budget)
+    if not arrived:
+        return stacked(value, f"({reached})")
+    ends = [min(t.iteration for t in times), max(t.iteration for t in times)]
+    if budget >= THOUSANDS:
+        low, high = (f"{end / 1000:.1f}" for end in ends)
+    else:
+        low, high = (f"{end:.0f}" for end in ends)
+    open_end = ">" if arrived < len(times) else ""
+    return stacked(value, f"({low}–{open_end}{high}; {reached})")
+
+
+def p_value(p: float) -> str:
+    """Return a p-value with two significant digits."""
+    return f"{p:.2g}" if p >= 0.001 else "< 0.001"
+
+
+def signed(
+    value: float, interval: Interval, bound: float, scale: float = 1, digits: int = 0
+) -> Cell:
+    """Return a difference with its interval, cut at the largest difference there can be."""
+
+    def number(x: float, sign: str = "") -> str:
+        # Adding zero turns -0.0, the rest of a rounding, into 0.0.
+        return f"{round(scale * x, digits) + 0.0:{sign}.{digits}f}".replace("-", "−")
+
+    difference = plain(number(value, "+"))
+    if math.isinf(interval.low):
+        return stacked(difference, "[one seed]")
+    if interval.low == interval.high:
+        return stacked(difference, "[no spread]")
+    low, high = max(interval.low, -bound), min(interval.high, bound)
+    return stacked(difference, f"[{number(low)}, {number(high)}]")
+
+
+def hours(seconds: float) -> str:
+    """Return a duration in the unit that fits."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.1f} min"
+    return f"{seconds / 3600:.1f} h"

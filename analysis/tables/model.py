@@ -1,0 +1,97 @@
+"""A table as data: cells that know how they read as text and as LaTeX, and the runs behind them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+_TEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+        "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+        "—": "---",
+        "∞": r"$\infty$",
+        "≤": r"$\le$", "≥": r"$\ge$", "→": r"$\to$", "±": r"$\pm$", "–": "--", "−": "$-$",
+        "×": r"$\times$", "†": r"$\dagger$", "η": r"$\eta$", "γ": r"$\gamma$", "λ": r"$\lambda$",
+        "ε": r"$\epsilon$", "σ": r"$\sigma$", "₀": r"$_0$", "<": r"$<$", ">": r"$>$",
+    }
+)  # fmt: skip
+
+
+def escape(text: str) -> str:
+    """Return text that LaTeX prints as it is."""
+    return text.translate(_TEX)
+
+
+def prose(text: str) -> str:
+    """Return a sentence as LaTeX, with its symbols set as in the headings."""
+    tex = escape(text)
+    return tex.replace(r"K\_max", r"$K_{\max}$").replace(r"K\_$\eta$", r"$K_\eta$")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a cell says, as text and as LaTeX."""
+
+    text: str
+    tex: str
+    under: str = ""
+    """LaTeX of a second, smaller line: range or interval, which is part of `text`."""
+    missing: bool = False
+    """Whether it only says why there is no value."""
+
+
+def plain(value: object) -> Cell:
+    """Return a cell of plain text."""
+    return Cell(str(value), escape(str(value)))
+
+
+def missing(word: str) -> Cell:
+    """Return a cell without a value: pending, running, failed."""
+    return Cell(word, rf"\emph{{{escape(word)}}}", missing=True)
+
+
+def stacked(value: Cell, detail: str) -> Cell:
+    """Return a cell whose detail follows in text and stands below in LaTeX, to save width."""
+    return Cell(f"{value.text} {detail}", value.tex, escape(detail))
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's heading and alignment: l, c, r, or p for text that may take several lines."""
+
+    head: Cell
+    align: str = "c"
+
+
+def column(text: str, tex: str | None = None, align: str = "c") -> Column:
+    """Return a column; the LaTeX heading is the escaped text unless given."""
+    return Column(Cell(text, escape(text) if tex is None else tex), align)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row: its cells and the names of the runs behind them."""
+
+    cells: Sequence[Cell]
+    runs: Sequence[str] = ()
+    rule: bool = False
+    """Whether a rule stands above it."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with everything that is needed to write it."""
+
+    name: str
+    """Of its files, and `tab:<name>` in LaTeX."""
+    title: str
+    """A few words, for headings."""
+    caption: str
+    columns: Sequence[Column]
+    lines: Sequence[Line]
+    spans: Sequence[tuple[Cell, int]] = ()
+    """Headings over several columns, from the left, with their numbers of columns."""
+    notes: Sequence[str] = ()
+    """Sentences under the table."""
+    records: Sequence[dict[str, Any]] = field(default_factory=list)
+    """The same as plain numbers, one dict per row of the CSV file."""

@@ -1,0 +1,94 @@
+"""The best teacher: chosen on other episodes than those reported, by a rule stated in advance.
+
+Highest no-drop rate at the top level, then the highest strict rate, then the earliest to get there;
+a tie beyond that goes to the lower seed. The winner of a comparison looks better than it is on the
+episodes that made it win; that is why the tables report others.
+"""
+
+import math
+from dataclasses import dataclass
+
+from analysis.frames import Run
+from analysis.stats.proportions import Count
+from analysis.study import Study
+
+RULE = ("no-drop rate", "strict rate", "earliest", "lower seed")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A run that could teach, with what the rule looks at."""
+
+    run: Run
+    no_drop: Count
+    strict: Count
+    arrived: float
+    """Iteration at which it reached the top level; infinite if it never did."""
+    reported: Count
+    """No-drop on the episodes of the tables, which the rule does not see."""
+
+    @property
+    def key(self) -> tuple[float, float, float, int, str]:
+        """What the rule compares, the best first."""
+        return -self.no_drop.rate, -self.strict.rate, self.arrived, self.run.seed, self.run.id
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The candidates by rank, and what decided between the first two."""
+
+    ranking: list[Candidate]
+    decided_by: str
+    k: int
+
+    @property
+    def best(self) -> Candidate:
+        """The teacher."""
+        return self.ranking[0]
+
+
+def choose(study: Study) -> Choice | None:
+    """Rank all evaluated runs; None if there is none."""
+    k = study.top
+    found = []
+    for run in (run for cohort in study.cohorts.values() for run in cohort.evaluated):
+        evaluation = run.evaluation
+        if evaluation is None or k not in evaluation.selection or k not in evaluation.reported:
+            continue
+        chosen, at = evaluation.selection[k], run.began(k)
+        found.append(
+            Candidate(
+                run,
+                chosen.count("no_drop"),
+                chosen.count("strict"),
+                math.inf if at is None else at,
+                evaluation.reported[k].count("no_drop"),
+            )
+        )
+    if not found:
+        return None
+    ranking = sorted(found, key=lambda candidate: candidate.key)
+    if len(ranking) == 1:
+        return Choice(ranking, "the only candidate", k)
+    pairs = zip(RULE, ranking[0].key, ranking[1].key, strict=False)
+    decided = next((name for name, a, b in pairs if a != b), "order of the folders")
+    return Choice(ranking, decided, k)
+
+
+def reasons(choice: Choice | None, shown: int = 3) -> list[str]:
+    """Say in a few lines who was chosen and why."""
+    if choice is None:
+        return ["Best teacher: none yet, no run has been evaluated at the top level."]
+    best = choice.best
+    lines = [
+        f"Best teacher: {best.run.id}, of {len(choice.ranking)} evaluated; decided by: "
+        f"{choice.decided_by}."
+    ]
+    for rank, one in enumerate(choice.ranking[:shown], start=1):
+        when = "never reached" if math.isinf(one.arrived) else f"from iteration {one.arrived:,.0f}"
+        lines.append(
+            f"  {rank}. {one.run.name}: no-drop {one.no_drop.rate:.0%}, strict "
+            f"{one.strict.rate:.0%} on {one.no_drop.n} selection episodes with {choice.k} balls "
+            f"({when}); on the reported episodes: no-drop {one.reported.rate:.0%}"
+        )
+    return lines

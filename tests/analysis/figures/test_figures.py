@@ -1,0 +1,83 @@
+"""The data behind the figures, and that every study can be drawn."""
+
+import numpy as np
+
+from analysis.figures.curves import representative, threshold_steps
+from analysis.figures.draw import level_curve, level_grid, render
+from analysis.figures.every import every_figure
+from tests.analysis.synthetic import Spec
+
+MARKS = {"pdf": b"%PDF-", "svg": b"<?xml", "png": b"\x89PNG"}
+
+
+def runs(study, variant="pfds"):
+    return study.cohorts[variant].runs
+
+
+def test_a_level_curve_ends_where_the_run_does(study_of):
+    study = study_of(
+        Spec(seed=1, levels={2: 10, 3: 40}),
+        Spec(seed=2, levels={2: 20}, state="running", iteration=25),
+    )
+    first, second = runs(study)
+    assert level_curve(first) == ([0, 10, 40, 30_000], [1, 2, 3, 3])
+    assert level_curve(second) == ([0, 20, 25], [1, 2, 2])
+
+
+def test_levels_of_several_runs_on_one_grid(study_of):
+    study = study_of(Spec(seed=1, levels={2: 10, 3: 40}), Spec(seed=2, levels={2: 20}))
+    at, levels = level_grid(runs(study), study.budget)
+    assert at.tolist() == [0, 10, 20, 40, 30_000]
+    assert levels.tolist() == [[1, 2, 2, 3, 3], [1, 1, 2, 2, 2]]
+
+
+def test_the_representative_run_is_the_one_in_the_middle(study_of):
+    study = study_of(
+        *(
+            Spec(seed=s, levels={2: 1, 3: 2, 4: 3, 5: at})
+            for s, at in ((1, 900), (2, 500), (3, 700))
+        ),
+        Spec(seed=4, state="running", iteration=5),
+    )
+    found = representative(study.cohorts["pfds"])
+    assert found is not None
+    assert found.seed == 3
+    assert representative(study.cohorts["dshc"]) is None
+
+
+def test_thresholds_follow_the_level_and_end_at_the_top(study_of):
+    study = study_of(
+        Spec(seed=1, levels={2: 10, 3: 20, 4: 30, 5: 40}), Spec(seed=2, levels={2: 10})
+    )
+    done, stuck = runs(study)
+    assert threshold_steps(done, "margin") == ([0, 10, 20, 30, 40], [0.3, 0.25, 0.2, 0.15, 0.15])
+    assert threshold_steps(stuck, "margin") == ([0, 10, 30_000], [0.3, 0.25, 0.25])
+    assert threshold_steps(done, "length_ratio") == ([0, 10, 20, 30, 40], [0.85] * 5)
+
+
+def test_every_figure_of_the_stored_runs_is_written_in_three_formats(stored, made):
+    for drawing in every_figure(stored):
+        for kind, mark in MARKS.items():
+            assert (made[1] / "figures" / f"{drawing.name}.{kind}").read_bytes().startswith(mark)
+
+
+def test_a_study_with_one_pending_run_has_all_figures(study_of):
+    study = study_of(Spec(state="pending"))
+    for drawing in every_figure(study):
+        assert render(drawing)["png"]
+
+
+def test_figures_show_what_is_missing_by_name(made):
+    """Text is drawn as glyphs; the comments in the SVG tell which."""
+    success, progression = (
+        (made[1] / "figures" / name).read_text() for name in ("success.svg", "progression.svg")
+    )
+    for word in ("pending", "failed", "running", "evaluation pending"):
+        assert f"<!-- {word} -->" in success
+    assert "<!-- Flat-MLP: pending -->" in progression
+
+
+def test_nan_in_a_curve_is_left_out(study_of):
+    study = study_of(Spec(levels={2: 10}))
+    x, y = runs(study)[0].curves.get("symmetry/frame_mean")
+    assert len(x) == len(y) == np.isfinite(y).sum() < len(runs(study)[0].curves.iteration)

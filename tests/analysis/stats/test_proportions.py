@@ -1,0 +1,101 @@
+"""Rates against statsmodels and scipy, and the numbers a reader can check by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+
+from analysis.stats.proportions import (
+    Count,
+    Interval,
+    combination,
+    episodes_needed,
+    fisher,
+    newcombe,
+    wilson,
+)
+
+counts = st.integers(1, 300).flatmap(lambda n: st.integers(0, n).map(lambda hits: Count(hits, n)))
+
+
+@given(counts)
+def test_wilson_is_that_of_statsmodels_and_scipy(count):
+    low, high = proportion_confint(count.hits, count.n, method="wilson")
+    other = stats.binomtest(count.hits, count.n).proportion_ci(method="wilson")
+    assert wilson(count) == pytest.approx((low, high), abs=1e-12)
+    assert wilson(count) == pytest.approx((other.low, other.high), abs=1e-12)
+    assert count.rate in wilson(count)
+
+
+def test_wilson_at_the_rates_of_the_paper():
+    assert [round(100 * x, 1) for x in wilson(Count(98, 100))] == [93.0, 99.4]
+    assert [round(100 * x, 1) for x in wilson(Count(100, 100))] == [96.3, 100.0]
+    assert [round(100 * x, 1) for x in wilson(Count(0, 100))] == [0.0, 3.7]
+    assert [round(100 * x, 1) for x in wilson(Count(75, 100))] == [65.7, 82.5]
+    assert [round(100 * x, 1) for x in wilson(Count(54, 100))] == [44.3, 63.4]
+    assert wilson(Count(0, 0)) == (0, 1)
+    assert math.isnan(Count(0, 0).rate)
+
+
+@given(counts, counts)
+def test_newcombe_is_that_of_statsmodels(a, b):
+    difference, interval = newcombe(a, b)
+    expected = confint_proportions_2indep(a.hits, a.n, b.hits, b.n, method="newcomb")
+    assert difference == pytest.approx(a.rate - b.rate)
+    assert interval == pytest.approx(expected, abs=1e-9)
+
+
+def test_two_points_are_no_difference_at_a_hundred_episodes():
+    difference, interval = newcombe(Count(100, 100), Count(98, 100))
+    assert difference == pytest.approx(0.02)
+    assert [round(100 * x, 1) for x in interval] == [-2.0, 7.0]
+
+
+def test_interaction_of_rates_widens_with_each_cell():
+    """By hand: equal cells, so each of four adds the same square to the half width."""
+    cell = Count(50, 100)
+    low, high = wilson(cell)
+    value, interval = combination([cell] * 4, (1, -1, -1, 1))
+    assert value == 0
+    assert interval == pytest.approx((-2 * (0.5 - low), 2 * (high - 0.5)))
+
+
+@given(counts, counts)
+def test_fisher_is_that_of_scipy(a, b):
+    table = [[a.hits, a.n - a.hits], [b.hits, b.n - b.hits]]
+    assert fisher(a, b) == pytest.approx(stats.fisher_exact(table)[1], rel=1e-6)
+
+
+def test_fisher_by_hand():
+    """All of 5 against none of 5: two of the 252 ways to place five successes."""
+    assert fisher(Count(5, 5), Count(0, 5)) == pytest.approx(2 / 252)
+    assert fisher(Count(100, 100), Count(98, 100)) == pytest.approx(0.4975, abs=1e-4)
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.98, 1.0), (0.5, 0.7), (0.9, 0.8)])
+def test_the_sample_size_gives_its_power(p, q):
+    """The power of Fisher's test at that size, summed over all outcomes that are not rare."""
+    n = episodes_needed(p, q)
+    x = np.arange(n + 1)
+    likely = [[(i, w) for i, w in enumerate(stats.binom.pmf(x, n, r)) if w > 1e-5] for r in (p, q)]
+    power = sum(
+        w * v for i, w in likely[0] for j, v in likely[1] if fisher(Count(i, n), Count(j, n)) < 0.05
+    )
+    assert 0.72 < power < 0.85
+
+
+def test_the_sample_size_by_hand():
+    assert episodes_needed(0.98, 1.0) == 388
+    assert episodes_needed(0.98, 1.0) == episodes_needed(1.0, 0.98)
+    with pytest.raises(ValueError, match="equal"):
+        episodes_needed(0.5, 0.5)
+
+
+def test_an_interval_knows_what_it_holds():
+    assert 0.5 in Interval(0.5, 1)
+    assert 0.4 not in Interval(0.5, 1)
+    assert "0.5" not in Interval(0, 1)

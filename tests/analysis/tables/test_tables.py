@@ -1,0 +1,167 @@
+"""Numbers of the tables against hand computation on runs made for it."""
+
+import csv
+import io
+
+import pytest
+
+from analysis.tables.costs import costs
+from analysis.tables.effects import comparisons, effects
+from analysis.tables.encoders import encoders
+from analysis.tables.every import every_table
+from analysis.tables.published import advance_verdict, level_verdict, rate_verdict
+from analysis.tables.runs import rates, runs, seeds
+from analysis.tables.settings import BALL_FRAMES, BALL_SLOTS, hyperparameters, thresholds
+from analysis.tables.write import to_csv
+from s2m.sim.robot import MAX_BALLS
+from s2m.task.observations import BALL_FRAMES as FRAMES
+from tests.analysis.synthetic import Spec
+
+PFDS = [3000, 3200, 3400, 3600, 3800]
+
+
+def five(variant: str, times: list[int | None], hits: list[int]) -> list[Spec]:
+    """Five seeds with given iterations to 3 balls (and 1000 later to 5) and no-drop at k = 5."""
+    specs = []
+    for i, (at, n) in enumerate(zip(times, hits, strict=True)):
+        levels = {2: 1000} if at is None else {2: 1000, 3: at, 4: at + 500, 5: at + 1000}
+        specs.append(Spec(variant, 40 + i, levels=levels, rates={5: (n // 2, n)}))
+    return specs
+
+
+@pytest.fixture
+def square(study_of):
+    """The 2 x 2 with five seeds: DSHC without permutation never reaches 3 balls."""
+    return study_of(
+        *five("pfds", PFDS, [100, 100, 98, 96, 100]),
+        *five("pfds_off", PFDS, [100, 100, 98, 96, 100]),
+        *five("dshc", [t + 3000 for t in PFDS], [90, 92, 94, 96, 98]),
+        *five("dshc_off", [None] * 5, [0, 0, 2, 0, 0]),
+    )
+
+
+def record(table, **wanted):
+    rows = [r for r in table.records if all(r[k] == v for k, v in wanted.items())]
+    assert len(rows) == 1
+    return rows[0]
+
+
+def test_table_1_keeps_seeds_and_episodes_apart(square):
+    row = record(encoders(square), variant="pfds")
+    assert row["advance_3_km_median"] == 3400
+    assert (row["advance_3_min"], row["advance_3_max"]) == (3000, 3800)
+    assert row["advance_5_restricted_mean"] == pytest.approx(4400)
+    assert (row["reached_3"], row["finished"]) == (5, 5)
+    assert (row["no_drop_seed_min"], row["no_drop_seed_median"]) == (0.96, 1.0)
+    assert (row["no_drop_hits"], row["no_drop_episodes"]) == (494, 500)
+    assert row["no_drop_episode_wilson_low"] == pytest.approx(0.9741, abs=1e-4)
+    never = record(encoders(square), variant="dshc_off")
+    assert never["advance_3_km_median"] is None
+    assert never["advance_3_restricted_mean"] == 30_000
+    assert never["reached_3"] == 0
+
+
+def test_effects_of_the_square_by_hand(square):
+    table = effects(square)
+    permutation = record(table, comparison="DSHC: permuted − not")
+    # Mean 6400 against a budget of 30,000; the five differ by a standard deviation of 316.
+    assert permutation["iterations"] == pytest.approx(6400 - 30_000)
+    half = 2.7764451 * (100_000 / 5) ** 0.5  # t with 4 degrees of freedom; the other cell is still
+    assert permutation["iterations_high"] == pytest.approx(6400 - 30_000 + half, abs=1e-3)
+    assert permutation["logrank_p"] == pytest.approx(2 / 252)
+    assert permutation["logrank_p_holm"] == pytest.approx(4 * 2 / 252)
+    assert permutation["reached_fisher_p"] == pytest.approx(2 / 252)
+    assert permutation["no_drop_episodes"] == pytest.approx(0.94 - 0.004)
+    same = record(table, comparison="PFDS: permuted − not")
+    assert (same["iterations"], same["logrank_p"]) == (0, 1)
+    cross = record(table, comparison="interaction: PFDS' effect − DSHC's")
+    assert cross["iterations"] == pytest.approx(0 - (6400 - 30_000))
+    assert cross["logrank_p"] is None
+    assert any("seed 44: 3,800 and 3,800" in note for note in table.notes)
+
+
+def test_comparisons_against_pfds(square):
+    table = comparisons(square)
+    assert record(table, comparison="DSHC − PFDS")["iterations"] == pytest.approx(3000)
+    assert record(table, comparison="DSHC − PFDS")["logrank_p"] == pytest.approx(2 / 252)
+    assert record(table, comparison="Flat-MLP − PFDS")["iterations"] is None
+    # Holm over the three comparisons that could be made.
+    assert record(table, comparison="PFDS_OFF − PFDS")["logrank_p_holm"] == 1
+    assert record(table, comparison="DSHC − PFDS")["logrank_p_holm"] == pytest.approx(6 / 252)
+
+
+def test_seeds_and_runs_list_every_run(square):
+    table = seeds(square)
+    assert [line.cells[0].text for line in table.lines] == ["40", "41", "42", "43", "44", "all"]
+    assert table.lines[-1].cells[3].text == "~3.4k (3.0–3.8; 5/5)"
+    assert any("93.8% confidence" in note for note in table.notes)
+    row = record(runs(square), variant="pfds", seed=40)
+    assert (row["advance_3"], row["samples_3"]) == (3000, 3000 * 4096 * 24)
+    assert row["no_drop_5"] == 1.0
+    assert row["seconds"] == pytest.approx(60 * 1.5)
+
+
+def test_rates_count_failures_and_average_the_rest(square):
+    row = record(rates(square), variant="dshc", seed=40, k=5)
+    assert (row["strict"], row["no_drop"], row["dropped"], row["fell"]) == (45, 90, 10, 0)
+    # 90 survive 500 steps; the others fall at 190..199.
+    assert row["steps"] == pytest.approx((90 * 500 + sum(range(190, 200))) / 100)
+    assert row["minimum_margin"] == pytest.approx(0.9 * 0.2 - 0.1 * 0.1)
+
+
+def test_costs(square):
+    row = record(costs(square), variant="pfds")
+    assert row["encoder_parameters"] == "166000"
+    assert row["seconds_median"] == pytest.approx(90)
+    assert row["samples_per_second"] == pytest.approx(30_000 * 4096 * 24 / 90)
+
+
+def test_settings_come_from_the_runs_and_name_what_differs(study_of):
+    changed = {"ppo": {"gamma": 0.98}, "curriculum": {"margin": [0.3, 0.25, 0.2, 0.1]}}
+    study = study_of(Spec(changes=changed, levels={2: 10}))
+    notes = {line.cells[0].text: line.cells[2].text for line in hyperparameters(study).lines}
+    assert notes["Discount γ"] == "paper: 0.99"
+    assert notes["GAE λ"] == ""
+    assert notes["Factor on rewards"] == "paper: not given"
+    assert thresholds(study).lines[3].cells[1].text == "0.1 (paper: 0.15)"
+    assert thresholds(study).lines[0].cells[1].text == "0.30"
+
+
+def test_sizes_of_the_history_are_those_of_the_code():
+    assert (BALL_FRAMES, BALL_SLOTS) == (FRAMES, MAX_BALLS)
+
+
+def test_verdicts(square):
+    pfds, never = square.cohorts["pfds"], square.cohorts["dshc_off"]
+    assert rate_verdict(0.95, pfds.counts(5, "no_drop")).word == "inside"
+    assert rate_verdict(0.80, pfds.counts(5, "no_drop")).word == "outside"
+    assert rate_verdict(0.5, []).word == "no run yet"
+    assert advance_verdict(3900, pfds, 3, True).word == "outside"
+    assert advance_verdict(3700, pfds, 3, True).word == "inside"
+    assert advance_verdict(3700, pfds, 3, False).word == "other budget"
+    assert advance_verdict(None, never, 3, True).word == "inside"
+    assert advance_verdict(None, pfds, 3, True).word == "outside"
+    assert advance_verdict(3700, never, 3, True).word == "outside"
+    assert level_verdict(5, [4, 5]).word == "inside"
+    assert level_verdict(2, [5]).word == "outside"
+
+
+def test_missing_cells_say_why(stored):
+    rows = {line.cells[0].text: [c.text for c in line.cells] for line in encoders(stored).lines}
+    assert rows["Flat-MLP"][3:9] == ["pending"] * 6
+    assert rows["Branch-MLP"][3:9] == ["failed"] * 6
+    assert rows["Set Transformer (PF)"][3:9] == ["running"] * 6
+    assert rows["Set Transformer"][3:9] == ["5", "pending", "300", "800", "pending", "pending"]
+    assert rows["DSHC_OFF"][-1] == "2/3, 1 failed"
+
+
+def test_every_csv_can_be_read_back(stored):
+    for table in every_table(stored):
+        rows = list(csv.DictReader(io.StringIO(to_csv(table))))
+        assert len(rows) == len(table.records), table.name
+
+
+def test_one_pending_run_is_enough_for_all_tables(study_of):
+    study = study_of(Spec(state="pending"))
+    for table in every_table(study):
+        assert table.lines, table.name
