@@ -2,10 +2,12 @@
 
 Running normalisation is not used: it blows 258 strongly correlated inputs up to unit variance,
 which drives the adaptive learning rate of PPO to its floor, and statistics per ball slot would
-break the symmetry of the slots. (x - offset) * scale, the same for every encoder and seed.
+break the symmetry of the slots. (x - offset) * scale, the same for every encoder and seed, once per
+control step: every sample is learned from several times.
 """
 
 import torch
+from tensordict import TensorDict
 from torch import Tensor
 
 from s2m.config import CommandCfg
@@ -50,3 +52,28 @@ def ball_scaling() -> tuple[Tensor, Tensor]:
     offset = torch.zeros(len(BALL))
     offset[2] = ROBOT.plate_height + BALL_RADIUS
     return offset, torch.tensor(BALL)
+
+
+class Scaler:
+    """Turns what an environment shows into what networks see: `vector` and both ball histories."""
+
+    def __init__(self, command: CommandCfg, device: torch.device | str = "cpu") -> None:
+        """Put offsets and scales on a device."""
+        offset, scale = proprio_scaling()
+        self.offset = torch.cat([offset, torch.zeros(3)]).to(device)
+        self.scale = torch.cat([scale, command_scale(command)]).to(device)
+        self.ball_offset, self.ball_scale = (x.to(device) for x in ball_scaling())
+
+    def __call__(self, observed: TensorDict) -> TensorDict:
+        """Return vector (n, 261), that is proprioception and command, balls and balls_clean."""
+        vector = torch.cat([observed["proprio"], observed["command"]], -1)
+        scaled = {
+            "vector": (vector - self.offset) * self.scale,
+            "balls": self.balls(observed["balls"]),
+            "balls_clean": self.balls(observed["balls_clean"]),
+        }
+        return TensorDict(scaled, batch_size=observed.batch_size, device=observed.device)
+
+    def balls(self, balls: Tensor) -> Tensor:
+        """Scale balls (..., 14), whose last feature is the activity; empty slots stay all zero."""
+        return (balls - self.ball_offset * balls[..., -1:]) * self.ball_scale
