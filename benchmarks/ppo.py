@@ -32,7 +32,7 @@ from s2m.env import TransportEnv
 from s2m.learner import Learner
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
-from s2m.scaling import Scaler
+from s2m.scaling import ball_scaling
 
 ROUNDS = 3
 GROUPS = {
@@ -119,15 +119,15 @@ class StockPFDS(MLPModel):
 
     def __init__(
         self, obs: TensorDict, groups: dict[str, list[str]], name: str, outputs: int, *,
-        scaler: Scaler, width: int, embedding: int, **rest: Any,
+        scaling: dict[str, Tensor], width: int, embedding: int, **rest: Any,
     ) -> None:  # fmt: skip
         self.ball_group, self.embedding = groups[name][-1], embedding
         super().__init__(obs, {name: groups[name][:-1]}, name, outputs, **rest)
         frames, _, features = obs[self.ball_group].shape[1:]
         self.phi = MLP(features, width, [width], "elu", last_activation="elu")
         self.rho = MLP(frames * width, embedding, [2 * width], "elu")
-        for part in ("offset", "scale", "ball_offset", "ball_scale"):
-            self.register_buffer(part, getattr(scaler, part), persistent=False)
+        for part, values in scaling.items():
+            self.register_buffer(part, values, persistent=False)
 
     def _get_latent_dim(self) -> int:
         return self.obs_dim + self.embedding
@@ -157,9 +157,11 @@ def contenders_at(k: int) -> dict[str, tuple[PPO, TensorDict]]:
     """Our update, the same on all slots, and stock rsl-rl with PFDS and with a plain MLP."""
     ours, all_slots = learner_at(k), learner_at(k, dense=True)
     encoder, observed = ours.cfg.encoder, ours.env.get_observations()
+    scaling = {"offset": ours.scaler.offset, "scale": ours.scaler.scale}
+    scaling |= dict(zip(("ball_offset", "ball_scale"), ball_scaling(), strict=True))
     pfds = stock(
         ours, observed, StockPFDS,
-        scaler=ours.scaler, width=encoder.width, embedding=encoder.embedding,
+        scaling=scaling, width=encoder.width, embedding=encoder.embedding,
     )  # fmt: skip
     assert _parameters(pfds) == _parameters(ours.ppo)
     flat = observed.clone()

@@ -111,8 +111,8 @@ class TransportEnv(VecEnv):
         self.smooth_action = torch.zeros(n, NUM_ACTIONS, device=device)
         frames = obs.BALL_FRAMES
         self.proprio = torch.zeros(n, obs.PROPRIO_FRAMES, obs.PROPRIO_SIZE, device=device)
-        self.ball_history = torch.zeros(n, frames, MAX_BALLS, 2 * obs.BALL_SIZE, device=device)
-        """(n, H, N, 28) features of each ball with noise, then without."""
+        self.ball_history = torch.zeros(n, frames, MAX_BALLS, obs.BALL_SIZE, device=device)
+        self.clean_history = torch.zeros_like(self.ball_history)
         self.tactile = torch.zeros(n, frames, CELLS, CELLS, dtype=torch.bool, device=device)
         self.outcome: Outcome
         self.state: TransportState
@@ -141,12 +141,11 @@ class TransportEnv(VecEnv):
 
     def get_observations(self) -> TensorDict:
         """Return the present observations; no tensor in it is ever changed later."""
-        noisy, clean = self.ball_history.chunk(2, -1)
         groups: dict[str, Any] = {
             "proprio": self.proprio.flatten(1),
             "command": self.commands.target.clone(),
-            "balls": noisy,
-            "balls_clean": clean,
+            "balls": self.ball_history,
+            "balls_clean": self.clean_history,
         }
         if self.cfg.task.tactile_observation:
             groups["tactile"] = self.tactile
@@ -245,11 +244,11 @@ class TransportEnv(VecEnv):
         proprio = obs.proprio_frame(state, self.default_pose, self.action)
         clean = obs.ball_frame(state)
         noisy = obs.add_noise(clean, cfg.task.noise, self.streams["noise"])
-        balls = torch.cat([noisy, clean], -1)
         if cfg.permute:
             order = obs.draw_permutations(self.num_envs, self.streams["permutation"])
-            balls = obs.permute_slots(balls, order)
-        frames = {"proprio": proprio, "ball_history": balls}
+            both = obs.permute_slots(torch.cat([noisy, clean], -1), order)
+            noisy, clean = both.chunk(2, -1)
+        frames = {"proprio": proprio, "ball_history": noisy, "clean_history": clean}
         if cfg.task.tactile_observation:
             frames["tactile"] = contact_map(
                 state.ball_position, state.ball_active, cfg.task.tactile, ROBOT.plate_height
@@ -285,6 +284,7 @@ class TransportEnv(VecEnv):
 
 
 _OWN_TENSORS = (
-    "_time", "balls", "action", "smooth_action", "proprio", "ball_history", "tactile",
+    "_time", "balls", "action", "smooth_action", "proprio", "ball_history", "clean_history",
+    "tactile",
 )  # fmt: skip
 _PARTS = ("streams", "commands", "curriculum")

@@ -40,7 +40,7 @@ def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def conjugate(q: np.ndarray) -> np.ndarray:
     """Return the inverse of unit quaternions."""
-    return q * _INVERSE.reshape(4, *[1] * (q.ndim - 1))
+    return np.concatenate([q[:1], -q[1:]])
 
 
 def matrix(q: np.ndarray) -> np.ndarray:
@@ -51,15 +51,16 @@ def matrix(q: np.ndarray) -> np.ndarray:
 
 def rotate(q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Rotate vectors (3, ...) by unit quaternions."""
-    return (matrix(q) * v).sum(1)
+    return np.einsum("ij...,j...->i...", matrix(q), v)
 
 
 def upper(q: np.ndarray) -> np.ndarray:
     """Pick of the two quaternions of each rotation the one with w >= 0."""
-    return q * np.where(q[0] < 0, -1.0, 1.0)
+    return np.where(q[0] < 0, -q, q)
 
 
 def _combine(table: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the bilinear forms of a table (m, 16) in all products of components: (m, ...)."""
     products = a[:, None] * b
-    return (table @ products.reshape(16, -1)).reshape(-1, *products.shape[2:])
+    forms = table.astype(products.dtype) @ products.reshape(16, -1)
+    return forms.reshape(-1, *products.shape[2:])
