@@ -29,7 +29,7 @@ def measure(trained: Trained, k: int, samples: int) -> dict[str, float]:
     env.close()
 
     def act(balls: torch.Tensor) -> torch.Tensor:
-        return trained.actor(observed.clone(recurse=False).update({"balls": balls}))
+        return trained.act(observed.clone(recurse=False).update({"balls": balls}))
 
     return audit(act, observed["balls"], samples, torch.Generator().manual_seed(k))
 

@@ -18,14 +18,19 @@ from s2m.task import observations as obs
 from s2m.task.commands import Commands, WheelKinematics
 from s2m.task.curriculum import Curriculum, LevelChange
 from s2m.task.randomness import Streams
-from s2m.task.rewards import Scene, observe, reward_terms
+from s2m.task.rewards import TERMS, Scene, observe, reward_terms
 from s2m.task.spawn import spawn
 from s2m.task.state import TransportState
 from s2m.task.tactile import CELLS, contact_map
 from s2m.task.terminations import ball_dropped, robot_fell
 
 NUM_ACTIONS = len(LEGS) * len(LEG_JOINTS)
-STEER = [i for i in range(NUM_ACTIONS) if LEG_JOINTS[i % len(LEG_JOINTS)] == "steer"]
+STEER = slice(LEG_JOINTS.index("steer"), None, len(LEG_JOINTS))
+"""The steering joints among the actions."""
+LOGGED = (
+    *(f"reward/{name}" for name in TERMS), "task/dangerous", "task/minimum_margin", "sim/unstable"
+)  # fmt: skip
+"""What `extras["log"]` holds."""
 
 
 def _possible(balls: Tensor, n: int) -> bool:
@@ -152,27 +157,30 @@ class TransportEnv(VecEnv):
         with torch.inference_mode(False), torch.no_grad():
             self._act(actions)
             self.state = self.sim.read()
-            scene = observe(self.state, self.commands.target, self.danger[self.balls])
+            danger = self.danger.index_select(0, self.balls)
+            scene = observe(self.state, self.commands.target, danger)
             terms = reward_terms(self.state, scene, self.cfg.task.reward, ROBOT.stance_height)
-            stacked = torch.stack(list(terms.values()))
-            reward = stacked.sum(0) * self.sim.dt
+            reward = terms.sum(0) * self.sim.dt
+            log = self._log(terms, scene)
             done, time_outs, promoted = self._judge(scene)
-            log = dict(zip((f"reward/{name}" for name in terms), stacked.mean(1), strict=True))
-            log["task/dangerous"] = scene.dangerous.to(reward.dtype).mean()
-            log["task/minimum_margin"] = scene.minimum_margin.mean()
-            log["sim/unstable"] = self.state.unstable.to(reward.dtype).mean()
             self._begin_again(done, promoted)
             extras = {"time_outs": time_outs, "log": log}
             return self.get_observations(), reward, done.long(), extras
 
+    def _log(self, terms: Tensor, scene: Scene) -> dict[str, Tensor]:
+        """Return the means over environments of the reward terms and of three more measures."""
+        measures = [scene.dangerous, scene.minimum_margin, self.state.unstable]
+        more = torch.stack([measure.to(terms.dtype) for measure in measures])
+        return dict(zip(LOGGED, torch.cat([terms, more]).mean(1).unbind(), strict=True))
+
     def _act(self, actions: Tensor) -> None:
         cfg = self.cfg.task.action
         self.action = actions.detach().to(self.action).clamp(-cfg.clip, cfg.clip)
-        self.smooth_action = self.smooth_action + cfg.smoothing * (self.action - self.smooth_action)
+        self.smooth_action = self.smooth_action.lerp(self.action, cfg.smoothing)
         self.commands.advance()
         steer, hub_speeds = self.wheels.advance(self.commands.reference)
-        targets = self.default_pose + self.smooth_action * self.action_scale
-        targets[:, STEER] += steer
+        targets = torch.addcmul(self.default_pose, self.smooth_action, self.action_scale)
+        targets[:, STEER].add_(steer)
         self.sim.step(targets, hub_speeds)
 
     def _judge(self, scene: Scene) -> tuple[Tensor, Tensor, bool]:
@@ -238,7 +246,8 @@ class TransportEnv(VecEnv):
         noisy = obs.add_noise(clean, cfg.task.noise, self.streams["noise"])
         if cfg.permute:
             order = obs.draw_permutations(self.num_envs, self.streams["permutation"])
-            clean, noisy = obs.permute_slots(clean, order), obs.permute_slots(noisy, order)
+            both = obs.permute_slots(torch.cat([noisy, clean], -1), order)
+            noisy, clean = both.chunk(2, -1)
         frames = {"proprio": proprio, "ball_history": noisy, "clean_history": clean}
         if cfg.task.tactile_observation:
             frames["tactile"] = contact_map(

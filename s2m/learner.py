@@ -16,10 +16,11 @@ from torch import Tensor
 
 from s2m.config import RunCfg
 from s2m.policy import GROUPS, SetPolicy
+from s2m.scaling import Scaler
 
 
 def make_actor(cfg: RunCfg, obs: TensorDict, num_actions: int) -> SetPolicy:
-    """Build the actor that fits these observations."""
+    """Build the actor that fits these scaled observations."""
     noise = {
         "class_name": "GaussianDistribution",
         "init_std": cfg.ppo.init_std,
@@ -30,8 +31,8 @@ def make_actor(cfg: RunCfg, obs: TensorDict, num_actions: int) -> SetPolicy:
 
 def _network(cfg: RunCfg, obs: TensorDict, part: str, outputs: int, **rest: Any) -> SetPolicy:
     return SetPolicy(
-        obs, GROUPS, part, outputs, encoder=cfg.encoder, command=cfg.task.command,
-        hidden_dims=cfg.budget.hidden, activation="elu", **rest,
+        obs, GROUPS, part, outputs, encoder=cfg.encoder, hidden_dims=cfg.budget.hidden,
+        activation="elu", **rest,
     )  # fmt: skip
 
 
@@ -41,9 +42,11 @@ class Learner:
     def __init__(self, cfg: RunCfg, env: VecEnv) -> None:
         """Build actor and critic with separate encoders; seed torch's own generator first."""
         self.cfg, self.env = cfg, env
-        self.obs = env.get_observations()
-        ppo, budget = cfg.ppo, cfg.budget
         device = str(env.device)
+        self.scaler = Scaler(cfg.task.command, device)
+        self.obs = self.scaler(env.get_observations())
+        """The present observations, scaled."""
+        ppo, budget = cfg.ppo, cfg.budget
         storage = RolloutStorage(
             "rl", env.num_envs, budget.steps, self.obs, [env.num_actions], device
         )
@@ -64,6 +67,12 @@ class Learner:
             desired_kl=ppo.kl_target,
             device=device,
         )
+        # One kernel for all parameters: most of rsl-rl's own optimizer is the calls it makes.
+        self.ppo.optimizer = torch.optim.Adam(
+            [*self.ppo.actor.parameters(), *self.ppo.critic.parameters()],
+            lr=ppo.learning_rate,
+            fused=True,
+        )
         self.ppo.train_mode()
 
     @property
@@ -79,7 +88,8 @@ class Learner:
         with torch.inference_mode():
             for _ in range(self.cfg.budget.steps):
                 actions = self.ppo.act(self.obs)
-                self.obs, reward, done, extras = self.env.step(actions)
+                observed, reward, done, extras = self.env.step(actions)
+                self.obs = self.scaler(observed)
                 scaled = reward * self.cfg.ppo.reward_scale
                 self.ppo.process_env_step(self.obs, scaled, done, extras)
                 rewards += reward.mean()
@@ -107,7 +117,7 @@ class Learner:
         return all(bool(torch.isfinite(p).all()) for p in parts)
 
     def act_on_balls(self) -> Callable[[Tensor], Tensor]:
-        """Return the deterministic policy as a function of the balls, all else as observed."""
+        """Return the deterministic policy as a function of scaled balls, all else as observed."""
 
         def act(balls: Tensor) -> Tensor:
             return self.actor(self.obs.clone(recurse=False).update({"balls": balls}))
@@ -127,4 +137,4 @@ class Learner:
         self.ppo.load(state, None, strict=True)
         self.ppo.learning_rate = state["learning_rate"]
         torch.set_rng_state(state["random"])
-        self.obs = self.env.get_observations()
+        self.obs = self.scaler(self.env.get_observations())

@@ -2,16 +2,18 @@
 
 Running normalisation is not used: it blows 258 strongly correlated inputs up to unit variance,
 which drives the adaptive learning rate of PPO to its floor, and statistics per ball slot would
-break the symmetry of the slots. (x - offset) * scale, the same for every encoder and seed.
+break the symmetry of the slots. (x - offset) * scale, the same for every encoder and seed, once per
+control step: every sample is learned from several times.
 """
 
 import torch
+from tensordict import TensorDict
 from torch import Tensor
 
 from s2m.config import CommandCfg
-from s2m.sim.robot import BALL_RADIUS, LEG_JOINTS, LEGS, ROBOT
+from s2m.sim.robot import BALL_RADIUS, LEG_JOINTS, LEGS, MAX_BALLS, ROBOT
 from s2m.task.geometry import HALF_PLATE
-from s2m.task.observations import PROPRIO_FRAMES
+from s2m.task.observations import BALL_FRAMES, PROPRIO_FRAMES
 
 ANGULAR_VELOCITY = (0.5, 0.5, 0.5)
 GRAVITY = (8.0, 8.0, 1.0)
@@ -50,3 +52,35 @@ def ball_scaling() -> tuple[Tensor, Tensor]:
     offset = torch.zeros(len(BALL))
     offset[2] = ROBOT.plate_height + BALL_RADIUS
     return offset, torch.tensor(BALL)
+
+
+class Scaler:
+    """Turns what an environment shows into what networks see: `vector` and both ball histories."""
+
+    def __init__(self, command: CommandCfg, device: torch.device | str = "cpu") -> None:
+        """Put offsets and scales on a device."""
+        offset, scale = proprio_scaling()
+        self.offset = torch.cat([offset, torch.zeros(3)]).to(device)
+        self.scale = torch.cat([scale, command_scale(command)]).to(device)
+        offset, scale = ball_scaling()
+        # Of full shape: broadcasting over rows of 14 numbers would take several times as long.
+        self.ball_scale = scale.repeat(BALL_FRAMES, MAX_BALLS, 1).to(device)
+        self.ball_offset = (offset * scale).tolist()
+
+    def __call__(self, observed: TensorDict) -> TensorDict:
+        """Return vector (n, 261), that is proprioception and command, balls and balls_clean."""
+        vector = torch.cat([observed["proprio"], observed["command"]], -1)
+        scaled = {
+            "vector": vector.sub_(self.offset).mul_(self.scale),
+            "balls": self.balls(observed["balls"]),
+            "balls_clean": self.balls(observed["balls_clean"]),
+        }
+        return TensorDict(scaled, batch_size=observed.batch_size, device=observed.device)
+
+    def balls(self, balls: Tensor) -> Tensor:
+        """Scale balls (n, H, N, 14); empty slots, whose activity is 0, stay all zero."""
+        scaled, activity = balls * self.ball_scale, balls[..., -1]
+        for feature, offset in enumerate(self.ball_offset):
+            if offset:
+                scaled[..., feature].sub_(activity, alpha=offset)
+        return scaled

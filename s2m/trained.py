@@ -16,6 +16,7 @@ from s2m.learner import make_actor
 from s2m.policy import SetPolicy
 from s2m.run import checkpoint
 from s2m.run.folder import RunFolder
+from s2m.scaling import Scaler
 from s2m.sim.robot import MAX_BALLS
 from s2m.task.observations import BALL_FRAMES, BALL_SIZE, PROPRIO_FRAMES, PROPRIO_SIZE
 
@@ -38,7 +39,7 @@ class Trained:
 
     @cached_property
     def actor(self) -> SetPolicy:
-        """The policy, for deterministic actions."""
+        """The network, which acts on scaled observations."""
         balls = torch.zeros(1, BALL_FRAMES, MAX_BALLS, BALL_SIZE)
         example = TensorDict(
             {
@@ -49,7 +50,7 @@ class Trained:
             },
             batch_size=[1],
         )
-        actor = make_actor(self.cfg, example, NUM_ACTIONS)
+        actor = make_actor(self.cfg, self.scaler(example), NUM_ACTIONS)
         try:
             actor.load_state_dict(self.checkpoint.state["learner"]["actor_state_dict"])
         except (RuntimeError, KeyError) as error:
@@ -59,15 +60,19 @@ class Trained:
             ) from error
         return actor.eval()
 
+    @cached_property
+    def scaler(self) -> Scaler:
+        """What stands between an environment and the network."""
+        return Scaler(self.cfg.task.command)
+
+    def act(self, observed: TensorDict) -> torch.Tensor:
+        """Return deterministic actions (n, 12) for what an environment shows: the policy."""
+        with torch.inference_mode():
+            return self.actor(self.scaler(observed))
+
     def agent(self, env: TransportEnv) -> Agent:
         """Return the policy as an agent of an environment."""
-        actor = self.actor
-
-        def act() -> torch.Tensor:
-            with torch.inference_mode():
-                return actor(env.get_observations())
-
-        return act
+        return lambda: self.act(env.get_observations())
 
 
 def cast(cfg: EvaluateCfg | ReplayCfg) -> tuple[Callable[[TransportEnv], Agent], EnvCfg, str]:

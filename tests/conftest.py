@@ -30,7 +30,7 @@ def make_state():
         rotation = torch.zeros(n, MAX_BALLS, 4)
         rotation[..., 0] = active.float()
         fields = {
-            "base_height": torch.full((n,), ROBOT.stance_height),
+            "base_height": torch.full((n, 1), ROBOT.stance_height),
             "gravity": torch.tensor([0.0, 0.0, -1.0]).repeat(n, 1),
             "linear_velocity": torch.zeros(n, 3),
             "angular_velocity": torch.zeros(n, 3),
@@ -44,6 +44,6 @@ def make_state():
             "ball_active": active,
             "unstable": torch.zeros(n, dtype=torch.bool),
         }
-        return TransportState(**{**fields, **changes})
+        return TransportState.of(**{**fields, **changes})
 
     return build

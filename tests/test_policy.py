@@ -8,18 +8,24 @@ from s2m.config import CommandCfg, EnvCfg, RunCfg
 from s2m.encoders.config import NAMES
 from s2m.env import TransportEnv
 from s2m.learner import Learner
-from s2m.scaling import ball_scaling, command_scale, proprio_scaling
+from s2m.policy import Joint
+from s2m.scaling import Scaler, ball_scaling, command_scale, proprio_scaling
 from s2m.sim.robot import ROBOT
 
 
 @pytest.fixture(scope="module")
-def observations():
+def raw():
     env = TransportEnv(EnvCfg(num_envs=6), balls=torch.tensor([1, 2, 3, 4, 5, 5]))
     for _ in range(8):
         env.step(torch.randn(6, 12))
     observed = env.get_observations()
     env.close()
     return observed
+
+
+@pytest.fixture(scope="module")
+def observations(raw):
+    return Scaler(CommandCfg())(raw)
 
 
 def make(name, *words):
@@ -75,6 +81,41 @@ def test_scaling_maps_the_resting_robot_to_zero():
     assert not ((centre - offset) * scale).abs().max() > 1e-6
     edge = torch.tensor([0.112, 0.0755])
     assert torch.allclose(edge * scale[:2], torch.ones(2))
+
+
+def test_the_scaler_leaves_empty_slots_empty_and_scales_the_others(raw, observations):
+    offset, scale = ball_scaling()
+    for group in ("balls", "balls_clean"):
+        seen = raw[group][..., -1] > 0
+        assert seen.any() and not seen.all()
+        expected = (raw[group] - offset) * scale
+        assert torch.allclose(observations[group][seen], expected[seen], atol=1e-6)
+        assert not observations[group][~seen].any()
+        assert torch.equal(observations[group][..., -1], raw[group][..., -1])
+    vector = torch.cat([raw["proprio"], raw["command"]], -1)
+    offset, scale = proprio_scaling()
+    assert torch.allclose(observations["vector"][:, :258], (vector[:, :258] - offset) * scale)
+    assert observations["vector"].shape == (6, 261)
+
+
+def test_the_learner_sees_scaled_observations():
+    learner = make("pfds")
+    for _ in range(2):
+        expected = learner.scaler(learner.env.get_observations())
+        assert all(torch.equal(learner.obs[name], expected[name]) for name in ("vector", "balls"))
+        learner.collect()
+        learner.ppo.storage.clear()
+
+
+def test_the_first_layer_is_linear_in_vector_and_code_and_learns_as_one():
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(7, 3).double()
+    vector, code = torch.randn(5, 4).double(), torch.randn(5, 3).double().requires_grad_()
+    gradients = []
+    for out in (layer(torch.cat([vector, code], -1)), Joint(layer)((vector, code))):
+        gradients.append(torch.autograd.grad(out.square().sum(), [code, *layer.parameters()]))
+    for whole, joint in zip(*gradients, strict=True):
+        torch.testing.assert_close(whole, joint)
 
 
 def test_commands_fill_the_unit_box_and_an_absent_one_is_zero():

@@ -38,7 +38,8 @@ def test_the_loaded_actor_is_the_trained_one(runs):
     for name, value in trained.actor.state_dict().items():
         assert torch.equal(value, state[name])
     env = TransportEnv(trained.cfg.environment())
-    assert trained.agent(env)().shape == (8, 12)
+    expected = trained.actor(trained.scaler(env.get_observations()))
+    assert torch.equal(trained.agent(env)(), expected) and expected.shape == (8, 12)
 
 
 def test_audit_prints_both_groups_and_tells_invariant_from_not(runs, capsys):

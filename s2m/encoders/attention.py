@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from s2m.encoders.base import is_traced
+from s2m.encoders.tracing import is_traced
 
 NARROW = 32
 """Width up to which `_batch_last` beats the fused kernel on a CPU.

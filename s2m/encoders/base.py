@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from s2m.encoders.config import EncoderCfg
+from s2m.encoders.elu import ELU
 
 Group = Literal["G_0", "G_diag", "G_frame"]
 
@@ -49,17 +50,11 @@ class SetEncoder(nn.Module):
         raise NotImplementedError
 
 
-def is_traced() -> bool:
-    """Tell whether torch records a graph (export, ONNX, compile, trace) that must fit all data."""
-    tracing = torch.jit.is_tracing()  # pyright: ignore[reportPrivateImportUsage]
-    return tracing or torch.compiler.is_compiling()
-
-
 def mlp(*sizes: int) -> nn.Sequential:
     """Return linear layers with ELU between them."""
     layers: list[nn.Module] = []
     for size, following in zip(sizes, sizes[1:], strict=False):
-        layers += [nn.Linear(size, following), nn.ELU()]
+        layers += [nn.Linear(size, following), ELU()]
     return nn.Sequential(*layers[:-1])
 
 

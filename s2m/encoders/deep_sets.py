@@ -4,6 +4,7 @@ from torch import Tensor, nn
 
 from s2m.encoders.base import SetEncoder, Shape, history_tokens, mlp
 from s2m.encoders.config import POOLS, EncoderCfg
+from s2m.encoders.elu import ELU
 from s2m.encoders.pooling import embed_and_pool
 from s2m.errors import unknown
 
@@ -20,7 +21,7 @@ class _DeepSets(SetEncoder):
         sets, features = self.layout(shape)
         # An ELU also follows phi's last layer: the pooled sum meets a linear layer of rho, and
         # two linear layers in a row would be one.
-        self.phi = nn.Sequential(*mlp(features, width, width), nn.ELU())
+        self.phi = nn.Sequential(*mlp(features, width, width), ELU())
         self.rho = mlp(sets * width, readout, cfg.embedding)
 
     def layout(self, shape: Shape) -> tuple[int, int]:
@@ -51,6 +52,10 @@ class PerFrameDeepSets(_DeepSets):
     def layout(self, shape: Shape) -> tuple[int, int]:
         """H sets, one per frame."""
         return shape.frames, shape.features
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Encode x (B, H, N, d) as it is: the pooling passes masked slots by."""
+        return self.encode(x, mask)
 
     def encode(self, x: Tensor, mask: Tensor) -> Tensor:
         """Pool within each frame, then read out over time."""

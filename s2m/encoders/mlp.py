@@ -4,6 +4,7 @@ from torch import Tensor, nn
 
 from s2m.encoders.base import SetEncoder, Shape, history_tokens, mlp
 from s2m.encoders.config import EncoderCfg
+from s2m.encoders.elu import ELU
 
 
 class FlatMLP(SetEncoder):
@@ -31,7 +32,7 @@ class BranchMLP(SetEncoder):
         """Build the branch H d - width - width and the readout N width - readout - e."""
         super().__init__(shape, width, readout, cfg)
         inputs = shape.frames * shape.features
-        self.branch = nn.Sequential(*mlp(inputs, width, width), nn.ELU())
+        self.branch = nn.Sequential(*mlp(inputs, width, width), ELU())
         self.readout = mlp(shape.slots * width, readout, cfg.embedding)
 
     def encode(self, x: Tensor, mask: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from s2m.encoders.base import is_traced
+from s2m.encoders.tracing import is_traced
 
 SPARSE_BELOW = 0.85
 """Share of active slots up to which gathering them is cheaper than computing all slots.
@@ -16,10 +16,11 @@ at 0.75 to 0.95 forward, at 0.9 to 1.0 forward and backward; four of five balls 
 def embed_and_pool(phi: nn.Module, x: Tensor, mask: Tensor, how: str, dense: bool) -> Tensor:
     """Pool phi over the active elements of sets x (..., N, d), mask (..., N): (..., w).
 
-    An empty set gives zeros. `dense` forbids the path whose shapes depend on the data.
+    An empty set gives zeros, and what stands in masked elements has no effect. `dense` forbids the
+    path whose shapes depend on the data.
     """
     if dense or is_traced() or not _is_sparse(mask):
-        return _pool_all(phi(x), mask, how)
+        return _pool_all(phi(torch.where(mask.unsqueeze(-1), x, 0.0)), mask, how)
     return _pool_active(phi, x, mask, how)
 
 

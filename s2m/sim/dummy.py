@@ -77,8 +77,8 @@ class DummySimulator:
         motion = self.motion[rows]
         down = -(1 - tilt.square().sum(-1, keepdim=True)).clamp(min=0).sqrt()
         velocity = torch.cat([self.velocity[rows], torch.zeros(n, MAX_BALLS, 1)], -1)
-        return TransportState(
-            base_height=torch.full((n,), ROBOT.stance_height),
+        return TransportState.of(
+            base_height=torch.full((n, 1), ROBOT.stance_height),
             gravity=torch.cat([tilt, down], -1),
             linear_velocity=torch.cat([motion[:, :2], still[:, :1]], -1),
             angular_velocity=torch.cat([still[:, :2], motion[:, 2:]], -1),

@@ -47,10 +47,11 @@ class Commands:
     def advance(self) -> None:
         """Move the reference by one control step."""
         rate = self.cfg.bandwidth * self.dt
-        self.lags[0] += rate * (self.target - self.lags[0])
-        self.lags[1] += rate * (self.lags[0] - self.lags[1])
-        self.acceleration[:] = self.cfg.bandwidth * (self.lags[1] - self.lags[2])
-        self.lags[2] += self.dt * self.acceleration
+        first, second, third = self.lags.unbind()
+        first.lerp_(self.target, rate)
+        second.lerp_(first, rate)
+        self.acceleration = self.cfg.bandwidth * (second - third)
+        third.add_(self.acceleration, alpha=self.dt)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return what a resumed run needs."""
@@ -77,9 +78,12 @@ class WheelKinematics:
     def __init__(self, cfg: CommandCfg, robot: Robot, n: int, dt: float, device: str) -> None:
         """Start with all wheels straight."""
         self.max_turn = cfg.steer_rate * dt
-        self.wheels = torch.tensor(robot.wheel_positions, device=device)
+        x, y = torch.tensor(robot.wheel_positions, device=device).unbind(-1)
+        one, none = torch.ones_like(x), torch.zeros_like(x)
+        self.jacobian = torch.stack([torch.cat(row) for row in ((one, none), (none, one), (-y, x))])
+        """(3, 8) velocities of the contacts, along x and then along y, by that of the base."""
         self.radius = robot.wheel_radius
-        self.steer = torch.zeros(n, len(self.wheels), device=device)
+        self.steer = torch.zeros(n, len(x), device=device)
         """(n, 4) present steering reference, rad."""
 
     def advance(self, reference: Tensor) -> tuple[Tensor, Tensor]:
@@ -89,16 +93,15 @@ class WheelKinematics:
         the projection of the contact velocity on the present heading, so that a wheel which is
         still turning does not push sideways.
         """
-        x = reference[:, :1] - reference[:, 2:] * self.wheels[:, 1]
-        y = reference[:, 1:2] + reference[:, 2:] * self.wheels[:, 0]
+        x, y = (reference @ self.jacobian).chunk(2, -1)
         heading = torch.atan2(y, x)
         half = math.pi / 2
-        goal = self.steer + (heading - self.steer + half) % math.pi - half
-        goal = torch.where(goal > self.REACH, goal - math.pi, goal)
-        goal = torch.where(goal < -self.REACH, goal + math.pi, goal)
-        goal = torch.where(torch.hypot(x, y) > self.HOLD_SPEED, goal, self.steer)
-        self.steer = self.steer + (goal - self.steer).clamp(-self.max_turn, self.max_turn)
-        hub = (x * self.steer.cos() + y * self.steer.sin()) / self.radius
+        speed = torch.hypot(x, y)
+        turn = (heading - self.steer + half) % math.pi - half
+        turn = turn - math.pi * ((self.steer + turn) / self.REACH).trunc()
+        turn = turn * (speed > self.HOLD_SPEED)
+        self.steer = self.steer + turn.clamp(-self.max_turn, self.max_turn)
+        hub = speed * (heading - self.steer).cos() / self.radius
         return self.steer, hub
 
     def reset(self, env_ids: Tensor) -> None:

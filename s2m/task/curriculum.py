@@ -84,6 +84,8 @@ class Curriculum:
 
     def finish(self, env_ids: Tensor) -> None:
         """Take up the episodes that just ended and begin new ones, which count."""
+        if not len(env_ids):
+            return
         done = env_ids[self.counts[env_ids]]
         if len(done):
             rows = torch.cat([self.began[done].unsqueeze(-1), self.sums[done]], -1)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from s2m.sim.robot import MAX_BALLS, PLATE_SIZE
+from s2m.task.constants import constant
 
 HALF_PLATE = (PLATE_SIZE[0] / 2, PLATE_SIZE[1] / 2)
 FAR = 1e3
@@ -18,48 +19,51 @@ def support_margin(position: Tensor) -> Tensor:
 
     1 in the centre of the plate, 0 on its edge, negative outside; per axis, as the plate is a box.
     """
-    x = 1 - position[..., 0].abs() / HALF_PLATE[0]
-    y = 1 - position[..., 1].abs() / HALF_PLATE[1]
-    return torch.minimum(x, y)
+    return 1 - (position[..., :2] / constant(HALF_PLATE, position)).abs().amax(-1)
 
 
 def minimum_margin(margin: Tensor, active: Tensor) -> Tensor:
     """Smallest margin over the active balls, (n, N) -> (n,)."""
-    return margin.masked_fill(~active, FAR).amin(-1)
+    return torch.where(active, margin, FAR).amin(-1)
 
 
 @cache
-def _pairs(device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return the first and second index of all slot pairs i < j."""
+def _pairs(device: torch.device) -> Tensor:
+    """Return the first index of all slot pairs i < j, then the second one of each (20,)."""
     pairs = torch.tensor(list(itertools.combinations(range(MAX_BALLS), 2)), device=device)
-    return pairs[:, 0], pairs[:, 1]
+    return pairs.T.flatten()
 
 
 def pair_distances(position: Tensor, active: Tensor) -> tuple[Tensor, Tensor]:
     """Distances of all slot pairs on the plate (n, 10) and which of them join two active balls."""
-    first, second = _pairs(position.device)
-    xy = position[..., :2]
-    distance = (xy[:, first] - xy[:, second]).square().sum(-1).sqrt()
-    return distance, active[:, first] & active[:, second]
+    pairs = _pairs(position.device)
+    first, second = position[..., :2].index_select(1, pairs).chunk(2, 1)
+    one, other = active.index_select(1, pairs).chunk(2, 1)
+    return torch.linalg.vector_norm(first - second, dim=-1), one & other
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
     """Mean over the last axis where mask holds; 0 where it holds nowhere."""
-    count = mask.sum(-1)
-    return (values * mask).sum(-1) / count.clamp(min=1)
+    return (values * mask).sum(-1) / mask.sum(-1).clamp(min=1)
 
 
 def tail_mean(values: Tensor, mask: Tensor, share: float) -> Tensor:
-    """CVaR_share: mean of the lowest `share` of the masked values, (..., m) -> (...).
+    """CVaR_share: mean of the lowest `share` of the masked values, (n, m) -> (n,).
 
     Exact for finite samples: with n values the tail has weight share * n, of which the last value
     may enter with a fraction. 0 where the mask holds nowhere.
     """
-    ordered = values.masked_fill(~mask, FAR).sort(-1).values
-    weight = share * mask.sum(-1, keepdim=True).to(values.dtype)
-    rank = torch.arange(values.shape[-1], dtype=values.dtype, device=values.device)
-    weights = (weight - rank).clamp(0, 1)
-    return (ordered * weights).sum(-1) / weight.squeeze(-1).clamp(min=1e-9)
+    ordered = torch.where(mask, values, FAR).sort(-1).values
+    table = _tail_shares(share, values.shape[-1], values.dtype, values.device)
+    return (ordered * table.index_select(0, mask.sum(-1))).sum(-1)
+
+
+@cache
+def _tail_shares(share: float, most: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """Weights (most + 1, most) of the sorted values in the tail, by how many values there are."""
+    weight = share * torch.arange(most + 1, dtype=dtype, device=device).unsqueeze(-1)
+    rank = torch.arange(most, dtype=dtype, device=device)
+    return (weight - rank).clamp(0, 1) / weight.clamp(min=1e-9)
 
 
 def roll(gravity: Tensor) -> Tensor:
@@ -69,8 +73,8 @@ def roll(gravity: Tensor) -> Tensor:
 
 def roll_pitch(gravity: Tensor) -> Tensor:
     """Roll and pitch in radians, (..., 3) -> (..., 2)."""
-    pitch = torch.atan2(gravity[..., 0], gravity[..., 1:].norm(dim=-1))
-    return torch.stack([roll(gravity), pitch], -1)
+    x, y, z = gravity.unbind(-1)
+    return torch.stack([torch.atan2(-y, -z), torch.atan2(x, torch.hypot(y, z))], -1)
 
 
 def packing(k: int) -> list[tuple[float, float]]:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from s2m.config import NoiseCfg
 from s2m.sim.robot import MAX_BALLS
+from s2m.task.constants import constant
 from s2m.task.rotation import perturb
 from s2m.task.state import TransportState
 
@@ -26,7 +27,7 @@ def proprio_frame(state: TransportState, default_pose: Tensor, action: Tensor) -
             state.joint_position - default_pose,
             state.joint_velocity,
             action,
-            state.base_height.unsqueeze(-1),
+            state.base_height,
         ],
         -1,
     )
@@ -39,18 +40,11 @@ def visible(state: TransportState) -> Tensor:
 
 def ball_frame(state: TransportState) -> Tensor:
     """Position 3, velocity 3 x 0.5, quaternion 4, angular velocity 3 x 0.25, activity 1."""
-    seen = visible(state).unsqueeze(-1).to(state.ball_position.dtype)
-    frame = torch.cat(
-        [
-            state.ball_position,
-            state.ball_velocity * VELOCITY_SCALE,
-            state.ball_rotation,
-            state.ball_angular_velocity * ANGULAR_SCALE,
-            seen,
-        ],
-        -1,
+    seen = visible(state).unsqueeze(-1).to(state.balls.dtype)
+    scale = constant(
+        (1.0,) * 3 + (VELOCITY_SCALE,) * 3 + (1.0,) * 4 + (ANGULAR_SCALE,) * 3, state.balls
     )
-    return frame * seen
+    return torch.cat([state.balls * scale * seen, seen], -1)
 
 
 def add_noise(clean: Tensor, cfg: NoiseCfg, generator: torch.Generator) -> Tensor:
@@ -61,18 +55,12 @@ def add_noise(clean: Tensor, cfg: NoiseCfg, generator: torch.Generator) -> Tenso
     draw = torch.rand(
         *clean.shape[:-1], 12, generator=generator, device=clean.device, dtype=clean.dtype
     )
-    draw = draw * 2 - 1
-    noisy = torch.cat(
-        [
-            clean[..., 0:3] + cfg.position * draw[..., 0:3],
-            clean[..., 3:6] + cfg.velocity * VELOCITY_SCALE * draw[..., 3:6],
-            perturb(clean[..., 6:10], cfg.orientation * draw[..., 6:9]),
-            clean[..., 10:13] + cfg.angular * ANGULAR_SCALE * draw[..., 9:12],
-            clean[..., 13:],
-        ],
-        -1,
-    )
-    return noisy * clean[..., 13:]
+    bounds = (cfg.position,) * 3 + (cfg.velocity * VELOCITY_SCALE,) * 3
+    bounds += (cfg.orientation,) * 3 + (cfg.angular * ANGULAR_SCALE,) * 3
+    error = (draw * 2 - 1) * constant(bounds, clean)
+    shift, angles, spin = (error * clean[..., 13:]).split((6, 3, 3), -1)
+    moving, rotation, turning, seen = clean.split((6, 4, 3, 1), -1)
+    return torch.cat([moving + shift, perturb(rotation, angles), turning + spin, seen], -1)
 
 
 def draw_permutations(n: int, generator: torch.Generator) -> Tensor:
@@ -82,7 +70,9 @@ def draw_permutations(n: int, generator: torch.Generator) -> Tensor:
 
 def permute_slots(frame: Tensor, permutation: Tensor) -> Tensor:
     """Reorder the slots of a frame (n, N, d)."""
-    return frame.gather(1, permutation.unsqueeze(-1).expand_as(frame))
+    first = torch.arange(0, permutation.numel(), permutation.shape[1], device=frame.device)
+    rows = (permutation + first.unsqueeze(-1)).flatten()
+    return frame.flatten(0, 1).index_select(0, rows).view_as(frame)
 
 
 def push(history: Tensor, frame: Tensor) -> Tensor:

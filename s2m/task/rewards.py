@@ -11,7 +11,14 @@ from torch import Tensor
 
 from s2m.config import RewardCfg
 from s2m.task import geometry
+from s2m.task.constants import constant
 from s2m.task.state import TransportState
+
+TERMS = (
+    "margin", "edge", "velocity_xy", "velocity_z", "tail", "spacing", "spacing_tail", "dangerous",
+    "track_linear", "track_yaw", "height", "roll_pitch",
+)  # fmt: skip
+"""The terms by the names of their weights: means over the balls first."""
 
 
 @dataclass
@@ -48,7 +55,7 @@ def observe(state: TransportState, command: Tensor, danger: Tensor) -> Scene:
     """Derive the shared quantities; `danger` (n,) is each environment's danger threshold."""
     margin = geometry.support_margin(state.ball_position)
     minimum = geometry.minimum_margin(margin, state.ball_active)
-    error = state.linear_velocity[:, :2] - command[:, :2]
+    off_x, off_y, _ = (state.linear_velocity - command).unbind(-1)
     return Scene(
         active=state.ball_active,
         margin=margin,
@@ -56,14 +63,14 @@ def observe(state: TransportState, command: Tensor, danger: Tensor) -> Scene:
         dangerous=minimum < danger,
         outside=(margin < 0) & state.ball_active,
         plate_velocity=plate_velocity(state),
-        linear_error=error.norm(dim=-1),
+        linear_error=torch.hypot(off_x, off_y),
         yaw_error=(state.angular_velocity[:, 2] - command[:, 2]).abs(),
     )
 
 
 def support_margin(scene: Scene) -> Tensor:
-    """r_margin: mean of mu_i, with mu_i in [0, 1]."""
-    return geometry.masked_mean(scene.margin.clamp(0, 1), scene.active)
+    """r_margin, mean over balls: mu_i within [0, 1]."""
+    return scene.margin.clamp(0, 1)
 
 
 def margin_tail(scene: Scene, share: float) -> Tensor:
@@ -72,8 +79,8 @@ def margin_tail(scene: Scene, share: float) -> Tensor:
 
 
 def edge(scene: Scene) -> Tensor:
-    """r_edge: part of the balls with mu_i < 0."""
-    return geometry.masked_mean(scene.outside.to(scene.margin.dtype), scene.active)
+    """r_edge, mean over balls: 1 if mu_i < 0."""
+    return scene.outside.to(scene.margin.dtype)
 
 
 def spacing(distance: Tensor, joined: Tensor, d_max: float) -> Tensor:
@@ -92,28 +99,28 @@ def dangerous(scene: Scene) -> Tensor:
 
 
 def velocity_xy(scene: Scene) -> Tensor:
-    """r_vel,xy: mean squared horizontal speed over the plate."""
-    return geometry.masked_mean(scene.plate_velocity[..., :2].square().sum(-1), scene.active)
+    """r_vel,xy, mean over balls: squared horizontal speed over the plate."""
+    return scene.plate_velocity[..., :2].square().sum(-1)
 
 
 def velocity_z(scene: Scene) -> Tensor:
-    """r_vel,z: mean vertical speed over the plate."""
-    return geometry.masked_mean(scene.plate_velocity[..., 2].abs(), scene.active)
+    """r_vel,z, mean over balls: vertical speed over the plate."""
+    return scene.plate_velocity[..., 2].abs()
 
 
 def track_linear(scene: Scene, width: float) -> Tensor:
     """r_track,v: exp(-|v_xy - v_cmd|^2 / width)."""
-    return torch.exp(-scene.linear_error.square() / width)
+    return torch.exp(scene.linear_error.square() * (-1 / width))
 
 
 def track_yaw(scene: Scene, width: float) -> Tensor:
     """r_track,omega: exp(-|omega_z - omega_cmd|^2 / width)."""
-    return torch.exp(-scene.yaw_error.square() / width)
+    return torch.exp(scene.yaw_error.square() * (-1 / width))
 
 
 def height(state: TransportState, reference: float) -> Tensor:
     """r_height: (h - h_ref)^2."""
-    return (state.base_height - reference).square()
+    return (state.base_height.squeeze(-1) - reference).square()
 
 
 def roll_pitch(state: TransportState) -> Tensor:
@@ -123,20 +130,20 @@ def roll_pitch(state: TransportState) -> Tensor:
 
 def reward_terms(
     state: TransportState, scene: Scene, cfg: RewardCfg, height_reference: float
-) -> dict[str, Tensor]:
-    """All weighted terms by name, each (n,); their sum times the control dt is the reward."""
+) -> Tensor:
+    """All weighted terms in the order of TERMS, (12, n); their sum times dt is the reward."""
     distance, joined = geometry.pair_distances(state.ball_position, scene.active)
-    return {
-        "margin": cfg.margin * support_margin(scene),
-        "tail": cfg.tail * margin_tail(scene, cfg.tail_share),
-        "edge": cfg.edge * edge(scene),
-        "spacing": cfg.spacing * spacing(distance, joined, cfg.d_max),
-        "spacing_tail": cfg.spacing_tail * spacing_tail(distance, joined, cfg.tail_share),
-        "dangerous": cfg.dangerous * dangerous(scene),
-        "velocity_xy": cfg.velocity_xy * velocity_xy(scene),
-        "velocity_z": cfg.velocity_z * velocity_z(scene),
-        "track_linear": cfg.track_linear * track_linear(scene, cfg.tracking_width),
-        "track_yaw": cfg.track_yaw * track_yaw(scene, cfg.tracking_width),
-        "height": cfg.height * height(state, height_reference),
-        "roll_pitch": cfg.roll_pitch * roll_pitch(state),
-    }
+    per_ball = [support_margin(scene), edge(scene), velocity_xy(scene), velocity_z(scene)]
+    terms = [
+        *geometry.masked_mean(torch.stack(per_ball), scene.active),
+        margin_tail(scene, cfg.tail_share),
+        spacing(distance, joined, cfg.d_max),
+        spacing_tail(distance, joined, cfg.tail_share),
+        dangerous(scene),
+        track_linear(scene, cfg.tracking_width),
+        track_yaw(scene, cfg.tracking_width),
+        height(state, height_reference),
+        roll_pitch(state),
+    ]
+    weights = constant(tuple(getattr(cfg, name) for name in TERMS), terms[0])
+    return torch.stack(terms) * weights.unsqueeze(-1)

@@ -18,4 +18,4 @@ def ball_dropped(state: TransportState) -> Tensor:
 def robot_fell(state: TransportState, cfg: TaskCfg) -> Tensor:
     """The base is too low or rolled too far, (n,) bool."""
     rolled = roll(state.gravity).abs() > math.radians(cfg.max_roll)
-    return rolled | (state.base_height < cfg.min_height)
+    return rolled | (state.base_height.squeeze(-1) < cfg.min_height)

@@ -18,7 +18,7 @@ def test_lower_means_along_gravity_not_along_the_trunk(make_state):
     pitch = math.radians(60)
     state = make_state([[(0.2, 0.0)]])
     state.ball_position[0, 0, 2] = 0.1
-    state.gravity = torch.tensor([[math.sin(pitch), 0.0, -math.cos(pitch)]])
+    state.gravity[:] = torch.tensor([[math.sin(pitch), 0.0, -math.cos(pitch)]])
     assert ball_dropped(state).item()
 
 
@@ -32,10 +32,10 @@ def test_inactive_slots_cannot_drop(make_state):
 def test_roll_beyond_ninety_degrees(make_state, roll, fell):
     angle = math.radians(roll)
     state = make_state([[(0.0, 0.0)]])
-    state.gravity = torch.tensor([[0.0, -math.sin(angle), -math.cos(angle)]])
+    state.gravity[:] = torch.tensor([[0.0, -math.sin(angle), -math.cos(angle)]])
     assert robot_fell(state, TaskCfg()).item() is fell
 
 
 def test_low_base(make_state):
-    state = make_state([[(0.0, 0.0)]], base_height=torch.tensor([0.17]))
+    state = make_state([[(0.0, 0.0)]], base_height=torch.tensor([[0.17]]))
     assert robot_fell(state, TaskCfg()).item()
