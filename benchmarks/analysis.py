@@ -58,16 +58,20 @@ def write_runs(root: Path, count: int) -> None:
         written.append(folder.metrics)
 
 
-def analyse(root: Path, out: Path) -> tuple[float, float]:
-    """Run the command and return seconds and gigabytes; memory is the peak of all such calls."""
+def analyse(root: Path, out: Path) -> tuple[str, float, float]:
+    """Run the command; return its time in words, seconds, and gigabytes (peak of all calls)."""
     began = time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
         [sys.executable, ROOT / "analysis/make_tables.py", "--runs", root, "--out", out],
         check=True,
         stdout=subprocess.DEVNULL,
     )
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024**2
-    return time.perf_counter() - began, peak
+    seconds = time.perf_counter() - began
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    core = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+    said = f"{seconds:.1f} s ({core:.1f} s of one core)"
+    return said, seconds, used.ru_maxrss / 1024**2
 
 
 def tensorboard(folder: Path) -> float:
@@ -100,16 +104,16 @@ def main() -> None:
         place = Path(name)
         write_runs(place / "few", FEW)
         analyse(place / "few", place / "out")  # compiles what Python has not compiled yet
-        few, _ = analyse(place / "few", place / "out")
+        said, few, _ = analyse(place / "few", place / "out")
         slow = FEW * tensorboard(place / "events")
-        print(f"{FEW} runs: {few:.1f} s (bound 10 s)")
+        print(f"{FEW} runs: {said}, bound 10 s")
         print(
             f"TensorBoard reads them in {slow:.0f} s: {slow / few:.0f} times as long (bound 20)",
             flush=True,
         )
         write_runs(place / "many", many)
-        seconds, memory = analyse(place / "many", place / "out")
-        print(f"{many} runs: {seconds:.1f} s (bound 60 s), peak memory {memory:.2f} GB (bound 1.5)")
+        said, _, memory = analyse(place / "many", place / "out")
+        print(f"{many} runs: {said}, bound 60 s; peak memory {memory:.2f} GB, bound 1.5 GB")
 
 
 if __name__ == "__main__":

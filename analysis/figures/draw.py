@@ -49,7 +49,9 @@ def render(drawing: Drawing) -> dict[str, bytes]:
     with matplotlib.rc_context(fname=STYLE):
         figure = drawing.paint()
         # savefig would solve the layout and draw twice for each format: nearly all of the time.
-        figure.draw_without_rendering()
+        engine = figure.get_layout_engine()
+        if engine is not None:
+            engine.execute(figure)
         figure.set_layout_engine("none")
         pdf, svg, png = (io.BytesIO() for _ in range(3))
         FigureCanvasPdf(figure).print_pdf(pdf, metadata=_METADATA["pdf"])
