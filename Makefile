@@ -30,6 +30,7 @@ bench: $(READY)  ## Speed and physics figures of the docs.
 	$(RUN) benchmarks/sim.py
 	$(RUN) benchmarks/ppo.py
 	$(RUN) benchmarks/launch.py
+	$(RUN) benchmarks/analysis.py
 
 # torch first and by its exact version: a range would pull CUDA packages of several gigabytes.
 $(READY): constraints.txt pyproject.toml
