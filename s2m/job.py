@@ -13,6 +13,7 @@ from s2m.progress import Progress
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.lock import Busy, current_attempt
+from s2m.sim.isaaclab_app import leave
 from s2m.train import train
 
 
@@ -50,4 +51,4 @@ if __name__ == "__main__":
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         code = 2
-    sys.exit(code)
+    leave(code)
