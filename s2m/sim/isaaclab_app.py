@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 import torch
 
+from s2m.checkup import INSTALL_ISAACLAB, INSTALL_ISAACSIM
 from s2m.errors import UserError
 
 START_SECONDS = 1800
@@ -28,10 +29,6 @@ STDERR = 2
 """The stream that no redirection of Python hides."""
 EXIT_SECONDS = 60
 """Longest way out of the process once Python has finished."""
-INSTALL = (
-    "pip install 'isaacsim[all,extscache]==5.1.0' --extra-index-url https://pypi.nvidia.com && "
-    "pip install -e '.[isaaclab]'"
-)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR2, signal.SIGABRT, signal.SIGSEGV)
 
 _app: Any = None
@@ -96,7 +93,10 @@ def _check(device: str) -> None:
     for package in ("isaacsim", "isaaclab"):
         spec = importlib.util.find_spec(package)
         if spec is None or spec.origin is None:  # a mere folder of that name has no origin
-            raise UserError(f"sim=isaaclab needs {package}, which is not installed: {INSTALL}")
+            raise UserError(
+                f"sim=isaaclab needs {package}, which is not installed: "
+                f"{INSTALL_ISAACSIM} && {INSTALL_ISAACLAB}"
+            )
     if device == "cpu":
         return
     kind, _, number = device.partition(":")

@@ -155,6 +155,11 @@ def test_a_state_from_a_checkpoint_on_another_device_is_taken(kit, build):
     assert torch.equal(before.ball_position, sim.read().ball_position)
 
 
+def test_the_papers_budget_brings_its_simulator():
+    assert load(RunCfg, "config", ["budget=paper"]).sim.name == "isaaclab"
+    assert load(RunCfg, "config", ["budget=paper", "sim=mujoco"]).sim.name == "mujoco"
+
+
 TINY = [
     "sim=isaaclab", "sim.device=cpu", "budget=demo", "budget.num_envs=8", "budget.steps=6",
     "budget.iterations=4", "budget.checkpoint_every=2", "encoder.width=8", "encoder.embedding=8",

@@ -79,11 +79,10 @@ def test_the_watchdog_ends_a_process_that_hangs():
     assert "Timeout" in done.stderr and "line 5" in done.stderr
 
 
-def test_a_fed_or_stopped_watchdog_does_nothing():
+def test_a_stopped_watchdog_does_nothing():
     done, _ = python(
-        "from s2m.sim.isaaclab_app import Watchdog\nimport time\ndog = Watchdog(0.6)\n"
-        "for _ in range(12):\n    dog.feed()\n    time.sleep(0.1)\n"
-        "dog.stop()\ntime.sleep(0.8)\nprint('alive')"
+        "from s2m.sim.isaaclab_app import Watchdog\nimport time\n"
+        "dog = Watchdog(0.5)\ndog.feed()\ndog.stop()\ntime.sleep(1)\nprint('alive')"
     )
     assert (done.returncode, done.stdout) == (0, "alive\n")
 
