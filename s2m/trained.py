@@ -62,7 +62,7 @@ class Trained:
 
     def agent(self, env: TransportEnv) -> Agent:
         """Return the policy as an agent of an environment."""
-        actor = self.actor
+        actor = self.actor.to(env.device)
 
         def act() -> torch.Tensor:
             with torch.inference_mode():

@@ -137,7 +137,7 @@ class Kit:
 
     def play(self):
         envs = self.stage.GetPrimAtPath("/World/envs").GetChildren()
-        self.view = SimulationView(self.stage, World(len(envs)))
+        self.view = SimulationView(self.stage, World(len(envs), self.device))
         for _, _, function in sorted(
             (entry for entry in self.callbacks if entry[1] == PLAY), key=lambda entry: entry[0]
         ):

@@ -65,8 +65,8 @@ def by_depth(robot):
 class World:
     """n robots with five balls each."""
 
-    def __init__(self, n, gravity=(0.0, 0.0, -GRAVITY)):
-        self.n, self.gravity = n, gravity
+    def __init__(self, n, device="cpu", gravity=(0.0, 0.0, -GRAVITY)):
+        self.n, self.device, self.gravity = n, device, gravity
         self.links = by_depth(ROBOT)
         self.joints = [link.joint for link in self.links if link.joint]
         names = [joint.name for joint in self.joints]

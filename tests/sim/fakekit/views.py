@@ -10,21 +10,31 @@ from types import SimpleNamespace
 import torch
 
 from s2m.sim.robot import MAX_BALLS
+from tests.pretend_gpu import from_gpu, to_gpu
 
 from .physics import World
 
 
 class View:
+    """Where the views are on a pretended GPU, the world behind them stays on the CPU."""
+
     def __init__(self, world: World):
         self.world = world
         self._backend = object()
         self._buffers: dict[str, torch.Tensor] = {}
 
+    def place(self, value):
+        return value if self.world.device == "cpu" else to_gpu(value)
+
     def fill(self, name, value):
         if name not in self._buffers:
-            self._buffers[name] = value.clone()
-        self._buffers[name].copy_(value)
+            self._buffers[name] = self.place(value.clone())
+        from_gpu(self._buffers[name]).copy_(value)
         return self._buffers[name]
+
+    def _put(self, name, data, indices):
+        rows = from_gpu(indices)
+        getattr(self.world, name)[rows] = from_gpu(data)[rows]
 
 
 class ArticulationView(View):
@@ -84,31 +94,31 @@ class ArticulationView(View):
 
     def get_link_transforms(self):
         """Places of links are of no interest to anybody here; all lie in the base."""
-        return self.world.base.unsqueeze(1).repeat(1, len(self.world.links), 1)
+        return self.place(self.world.base.unsqueeze(1).repeat(1, len(self.world.links), 1))
 
     def get_link_accelerations(self):
-        return torch.zeros(self.world.n, len(self.world.links), 6)
+        return self.place(torch.zeros(self.world.n, len(self.world.links), 6))
 
     def set_root_transforms(self, data, indices):
-        self.world.base[indices] = data[indices]
+        self._put("base", data, indices)
 
     def set_root_velocities(self, data, indices):
-        self.world.base_velocity[indices] = data[indices]
+        self._put("base_velocity", data, indices)
 
     def set_dof_positions(self, data, indices):
-        self.world.angle[indices] = data[indices]
+        self._put("angle", data, indices)
 
     def set_dof_velocities(self, data, indices):
-        self.world.speed[indices] = data[indices]
+        self._put("speed", data, indices)
 
     def set_dof_actuation_forces(self, data, indices):
-        assert not data.any(), "implicit drives need no forces"
+        assert not from_gpu(data).any(), "implicit drives need no forces"
 
     def set_dof_position_targets(self, data, indices):
-        self.world.angle_target[indices] = data[indices]
+        self._put("angle_target", data, indices)
 
     def set_dof_velocity_targets(self, data, indices):
-        self.world.speed_target[indices] = data[indices]
+        self._put("speed_target", data, indices)
 
 
 class BallView(View):
@@ -125,7 +135,7 @@ class BallView(View):
         return self.fill("ball_velocity", self.world.ball_velocity.flatten(0, 1))
 
     def get_accelerations(self):
-        return torch.zeros(self.count, 6)
+        return self.place(torch.zeros(self.count, 6))
 
     def get_masses(self):
         return torch.full((self.count, 1), self.world.ball_mass)
@@ -137,8 +147,8 @@ class BallView(View):
         return torch.tensor([0.0, 0, 0, 0, 0, 0, 1]).repeat(self.count, 1)
 
     def _put(self, name, data, indices):
-        flat = getattr(self.world, name).flatten(0, 1)
-        flat[indices] = data[indices]
+        flat, rows = getattr(self.world, name).flatten(0, 1), from_gpu(indices)
+        flat[rows] = from_gpu(data)[rows]
         setattr(self.world, name, flat.unflatten(0, (MAX_BALLS, self.world.n)))
 
     def set_transforms(self, data, indices):
@@ -150,7 +160,7 @@ class BallView(View):
     def apply_forces_and_torques_at_position(
         self, force_data, torque_data, position_data, indices, is_global
     ):
-        assert is_global and position_data is None and not force_data.any()
+        assert is_global and position_data is None and not from_gpu(force_data).any()
         self._put("torque", torque_data, indices)
 
 
