@@ -13,7 +13,6 @@ from s2m.progress import Progress
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.lock import Busy, current_attempt
-from s2m.sim.isaaclab_app import leave
 from s2m.train import train
 
 
@@ -46,6 +45,8 @@ def _record(folder: RunFolder, error: Exception) -> None:
 
 
 if __name__ == "__main__":
+    from s2m.sim.isaaclab_app import leave
+
     try:
         code = main(sys.argv[1:])
     except UserError as error:
