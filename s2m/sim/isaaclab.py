@@ -54,6 +54,19 @@ class IsaacLabSimulator:
     def __init__(self, cfg: IsaacLabCfg, num_envs: int) -> None:
         """Start the application if need be and build the scene."""
         start_app(cfg.device)
+        self.cfg, self.num_envs = cfg, num_envs
+        self.dt = cfg.timestep * cfg.decimation
+        self.closed = False
+        self.watchdog = Watchdog(STALL_SECONDS)
+        self.watchdog.feed()
+        try:
+            self._build_scene()
+            self._prepare()
+        except BaseException:
+            self.watchdog.stop()
+            raise
+
+    def _build_scene(self) -> None:
         # None of these can be imported before the application runs.
         from isaaclab.scene import InteractiveScene  # pyright: ignore[reportMissingImports]
         from isaaclab.sim import (  # pyright: ignore[reportMissingImports]
@@ -61,23 +74,25 @@ class IsaacLabSimulator:
             create_new_stage,
         )
 
-        from s2m.sim.isaaclab_scene import NAMES, parking_place, scene_cfg, simulation_cfg
+        from s2m.sim.isaaclab_scene import scene_cfg, simulation_cfg
 
-        self.cfg, self.num_envs = cfg, num_envs
-        self.dt = cfg.timestep * cfg.decimation
-        self.watchdog = Watchdog(STALL_SECONDS)
         create_new_stage()
-        self.context = SimulationContext(simulation_cfg(cfg))
-        device = self.device = torch.device(self.context.device)
+        self.context = SimulationContext(simulation_cfg(self.cfg))
+        self.device = torch.device(self.context.device)
         with tempfile.TemporaryDirectory(prefix="s2m-") as folder:
             path = Path(folder) / "s2m.urdf"
             path.write_text(urdf(ROBOT))
-            self.scene = InteractiveScene(scene_cfg(cfg, num_envs, str(path)))
+            self.scene = InteractiveScene(scene_cfg(self.cfg, self.num_envs, str(path)))
         self.context.reset()
         self.robot: Articulation = self.scene["robot"]
         self.balls: RigidObjectCollection = self.scene["balls"]
         self.plate: ContactSensor = self.scene["plate"]
 
+    def _prepare(self) -> None:
+        """Look up names and set aside what does not change."""
+        from s2m.sim.isaaclab_scene import NAMES, parking_place
+
+        cfg, num_envs, device = self.cfg, self.num_envs, self.device
         # PhysX orders joints and bodies by their depth in the tree.
         legs, hubs = ROBOT.leg_joints, ROBOT.hub_joints
         self.leg_ids = self._joint_ids([joint.name for joint in legs])
@@ -111,7 +126,6 @@ class IsaacLabSimulator:
         self.waiting: list[tuple[Tensor, Tensor]] = []
         """Environments and slots of the balls that wait, as rectangles."""
         self._find_waiting()
-        self.closed = False
 
     def _joint_ids(self, names: list[str]) -> Tensor:
         found, _ = self.robot.find_joints(names, preserve_order=True)

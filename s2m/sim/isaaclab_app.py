@@ -10,6 +10,7 @@ import importlib.util
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -117,19 +118,17 @@ def _own_process() -> Iterator[None]:
     checkpoint, and it replaces sys.stdout; the application reads sys.argv as its own.
     """
     argv, stdout = sys.argv, sys.stdout
-    try:
-        handlers = {number: signal.signal(number, signal.SIG_DFL) for number in _SIGNALS}
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-    except ValueError:  # not the main thread: then nobody can set handlers here
-        handlers = {}
+    handlers = {number: signal.getsignal(number) for number in _SIGNALS}
+    # Other threads may not set handlers, and the launcher could not have changed them there.
+    main = threading.current_thread() is threading.main_thread()
     sys.argv = argv[:1]
     try:
         yield
     finally:
         sys.argv, sys.stdout = argv, stdout
         for number, handler in handlers.items():
-            signal.signal(number, handler)
+            if main and handler is not None:
+                signal.signal(number, handler)
 
 
 def _expose_sources() -> None:

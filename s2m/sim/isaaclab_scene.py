@@ -89,6 +89,7 @@ def simulation_cfg(cfg: IsaacLabCfg) -> SimulationCfg:
             # Better velocities of rolling balls; stabilization would falsify contact forces.
             enable_external_forces_every_iteration=True,
             enable_stabilization=False,
+            enable_enhanced_determinism=cfg.enhanced_determinism,
             gpu_max_rigid_contact_count=cfg.max_contacts,
             gpu_max_rigid_patch_count=cfg.max_patches,
         ),
@@ -142,6 +143,7 @@ def _robot(cfg: IsaacLabCfg, urdf: str) -> ArticulationCfg:
             activate_contact_sensors=True,
             articulation_props=sim_utils.ArticulationRootPropertiesCfg(
                 enabled_self_collisions=False,
+                sleep_threshold=0.0,
                 solver_position_iteration_count=cfg.position_iterations,
                 solver_velocity_iteration_count=cfg.velocity_iterations,
             ),
@@ -181,6 +183,8 @@ def _ball(cfg: IsaacLabCfg, slot: int) -> RigidObjectCfg:
                 # Rolling resistance is ours; PhysX would damp spinning by default.
                 angular_damping=0.0,
                 linear_damping=0.0,
+                # The contact of a sleeping ball would not be told.
+                sleep_threshold=0.0,
             ),
             collision_props=sim_utils.CollisionPropertiesCfg(),
             physics_material=_material(friction),

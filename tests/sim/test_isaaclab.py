@@ -1,5 +1,6 @@
 """The Isaac Lab adapter beyond the contract: what it asks the engine for, and whole training."""
 
+import faulthandler
 from dataclasses import asdict
 
 import numpy as np
@@ -143,6 +144,16 @@ def test_a_second_scene_can_follow_the_first(kit, build):
     second = build([3])
     second.step(torch.zeros(1, 12), torch.zeros(1, 4))
     assert second.read().ball_contact.sum() == 3
+
+
+def test_a_scene_that_fails_leaves_no_watchdog_behind(kit, monkeypatch):
+    watched = []
+    monkeypatch.setattr(faulthandler, "dump_traceback_later", lambda *a, **k: watched.append(True))
+    monkeypatch.setattr(faulthandler, "cancel_dump_traceback_later", watched.clear)
+    monkeypatch.setattr(IsaacLabSimulator, "_build_scene", lambda self: watched[5])
+    with pytest.raises(IndexError):
+        IsaacLabSimulator(CPU, 1)
+    assert not watched
 
 
 def test_a_state_from_a_checkpoint_on_another_device_is_taken(kit, build):

@@ -7,6 +7,7 @@ which only the names matter are mocks.
 """
 
 import builtins
+import faulthandler
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -359,6 +360,7 @@ class Installation:
                 del sys.modules[name]
 
     def remove(self):
+        faulthandler.cancel_dump_traceback_later()  # of simulators that nobody closed
         isaaclab_app._app = None
         sys.meta_path.remove(self.finder)
         sys.path[:] = self.path
