@@ -17,7 +17,6 @@ from s2m.sim.isaaclab_app import STALL_SECONDS, Watchdog, start_app
 from s2m.sim.robot import BALL_RADIUS, GRAVITY, MAX_BALLS, ROBOT
 from s2m.sim.urdf import urdf
 from s2m.task.geometry import support_margin
-from s2m.task.rotation import conjugate, multiply, rotate, upper
 from s2m.task.state import Spawn, TransportState
 
 if TYPE_CHECKING:
@@ -73,9 +72,11 @@ class IsaacLabSimulator:
             SimulationContext,
             create_new_stage,
         )
+        from isaaclab.utils import math  # pyright: ignore[reportMissingImports]
 
         from s2m.sim.isaaclab_scene import scene_cfg, simulation_cfg
 
+        self.math = math
         create_new_stage()
         self.context = SimulationContext(simulation_cfg(self.cfg))
         self.device = torch.device(self.context.device)
@@ -206,8 +207,8 @@ class IsaacLabSimulator:
 
     def _resist_rolling(self) -> None:
         """Let the plate brake the balls that roll and spin on it, for one physics step."""
-        base = self.robot.data.root_link_pose_w[:, None, 3:7]
-        normal = rotate(base, self.up.expand(len(base), 1, 3))
+        base = self.robot.data.root_link_pose_w[:, 3:]
+        normal = self.math.quat_apply(base, self.up.expand(self.num_envs, 3)).unsqueeze(1)
         turning = self.robot.data.root_com_vel_w[:, None, 3:]
         spin = self.balls.data.object_com_vel_w[..., 3:] - turning
         torque = rolling_torque(spin, normal, self.load, self.cfg.ball, self.cfg.timestep)
@@ -254,24 +255,28 @@ class IsaacLabSimulator:
         active = self._active()[rows]
         on, dtype = active.unsqueeze(-1), torch.get_default_dtype()
         base, turning = pose[:, 3:], motion[:, 3:]
-        velocity = motion[:, :3] - torch.linalg.cross(turning, rotate(base, self.base_com[rows]))
-        to_base = conjugate(base)
-        balls_to_base = to_base.unsqueeze(1)
+        com = self.math.quat_apply(base, self.base_com[rows])
+        velocity = motion[:, :3] - torch.linalg.cross(turning, com)
+        bases = base.unsqueeze(1).expand(-1, MAX_BALLS, -1)
+        rotation = self.math.quat_mul(self.math.quat_conjugate(bases), ball[..., 3:])
         down = -self.up.expand(len(pose), 3)
 
+        def in_base(vectors: Tensor) -> Tensor:
+            return self.math.quat_apply_inverse(base, vectors).to(dtype)
+
         def seen(vectors: Tensor) -> Tensor:
-            return (rotate(balls_to_base, vectors) * on).to(dtype)
+            return (self.math.quat_apply_inverse(bases, vectors) * on).to(dtype)
 
         return TransportState(
             base_height=(pose[:, 2] - self.scene.env_origins[rows][:, 2]).to(dtype),
-            gravity=rotate(to_base, down).to(dtype),
-            linear_velocity=rotate(to_base, velocity).to(dtype),
-            angular_velocity=rotate(to_base, turning).to(dtype),
+            gravity=in_base(down),
+            linear_velocity=in_base(velocity),
+            angular_velocity=in_base(turning),
             joint_position=robot.joint_pos[rows][:, self.leg_ids].to(dtype),
             joint_velocity=robot.joint_vel[rows][:, self.leg_ids].to(dtype),
             ball_position=seen(ball[..., :3] - pose[:, None, :3]),
             ball_velocity=seen(roll[..., :3] - velocity.unsqueeze(1)),
-            ball_rotation=(upper(multiply(balls_to_base, ball[..., 3:])) * on).to(dtype),
+            ball_rotation=(self.math.quat_unique(rotation) * on).to(dtype),
             ball_angular_velocity=seen(roll[..., 3:] - turning.unsqueeze(1)),
             ball_contact=self.contact[rows].clone(),
             ball_active=active.clone(),

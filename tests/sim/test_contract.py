@@ -15,7 +15,8 @@ MUTANTS = {
     "quaternion order of the base": (
         "base, turning = pose[:, 3:], motion", "base, turning = pose[:, [6, 3, 4, 5]], motion"),
     "quaternion order of the balls": (
-        "(balls_to_base, ball[..., 3:])", "(balls_to_base, ball[..., [6, 3, 4, 5]])"),
+        "quat_conjugate(bases), ball[..., 3:]", "quat_conjugate(bases), ball[..., [6, 3, 4, 5]]"),
+    "quaternion of either sign": ("self.math.quat_unique(rotation)", "rotation"),
     "quaternion order at a reset": (
         "= spawn.rotation", "= spawn.rotation[..., [1, 2, 3, 0]]"),
     "joint order": ("preserve_order=True", "preserve_order=False"),
@@ -25,14 +26,13 @@ MUTANTS = {
     "contact of the sensor after a reset": (
         "self.contact[env_ids] = active & (support_margin(spawn.position) > 0)",
         "self.contact[env_ids] = self.plate.data.force_matrix_w[env_ids, 0].norm(dim=-1) > 0"),
-    "world instead of base frame": ("(rotate(balls_to_base, vectors) * on)", "(vectors * on)"),
-    "base velocity in the world": ("rotate(to_base, velocity).to", "velocity.to"),
+    "world instead of base frame": (
+        "(self.math.quat_apply_inverse(bases, vectors) * on)", "(vectors * on)"),
+    "base velocity in the world": ("linear_velocity=in_base(velocity)", "linear_velocity=velocity"),
     "velocity of the centre of mass": (
-        "motion[:, :3] - torch.linalg.cross(turning, rotate(base, self.base_com[rows]))",
-        "motion[:, :3]"),
+        "motion[:, :3] - torch.linalg.cross(turning, com)", "motion[:, :3]"),
     "velocity that a reset does not refresh": (
-        "motion[:, :3] - torch.linalg.cross(turning, rotate(base, self.base_com[rows]))",
-        "robot.root_link_lin_vel_w[rows]"),
+        "motion[:, :3] - torch.linalg.cross(turning, com)", "robot.root_link_lin_vel_w[rows]"),
     "weight not carried": ("+ self.offsets[self.count]", ""),
     "one physics step per control step": ("range(self.cfg.decimation)", "range(1)"),
     "no rolling resistance": ("self._resist_rolling()\n", "pass\n"),
