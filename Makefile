@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/ready
+ISAACLAB := .isaaclab/ready
 
 .PHONY: demo test lint bench clean
 
@@ -17,13 +18,14 @@ demo: $(READY)  ## The chain in small, with something to look at.
 	$(RUN) -m s2m.replay agent=lqr k=5 out=demo/demo.mp4
 	@echo "Look at demo/strip.png and demo/demo.mp4"
 
-test: $(READY) lint  ## Lint, types and all tests.
+test: $(READY) $(ISAACLAB) lint  ## Lint, types and all tests.
 	$(RUN) -m pytest
 
-lint: $(READY)
+lint: $(READY) $(ISAACLAB)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/pyright
+	$(VENV)/bin/pyright --project pyright-isaaclab.json
 
 bench: $(READY)  ## Speed and physics figures of the docs.
 	$(RUN) benchmarks/physics.py
@@ -40,5 +42,14 @@ $(READY): constraints.txt pyproject.toml
 	$(RUN) -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)
 
+# Isaac Lab's source without its dependencies, to which tests and types hold the adapter.
+$(ISAACLAB): pyproject.toml | $(READY)
+	rm -rf .isaaclab
+	$(RUN) -m pip download --quiet --no-deps --dest .isaaclab --only-binary=:all: \
+		--python-version 3.11 --platform manylinux_2_35_x86_64 \
+		$$(sed -n 's/.*"\(isaaclab==[^;]*\);.*/\1/p' pyproject.toml)
+	$(RUN) -m zipfile -e .isaaclab/*.whl .isaaclab
+	touch $(ISAACLAB)
+
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) .isaaclab demo

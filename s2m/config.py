@@ -179,6 +179,32 @@ class MujocoCfg:
 
 
 @dataclass
+class IsaacLabCfg:
+    """The Isaac Lab simulator on a GPU; docs/isaaclab.md tells what of it was tried."""
+
+    name: str = setting("isaaclab", "which simulator", choices=["isaaclab"])
+    device: str = setting("cuda:0", "where physics and learning run: cuda:0, cuda:1, ... or cpu")
+    timestep: float = setting(0.005, "physics step, s", above=0, high=0.02)
+    decimation: int = setting(4, "physics steps per control step", low=1)
+    env_spacing: float = setting(2.5, "distance of neighbouring environments, m", above=0)
+    contact_force: float = setting(
+        1e-8, "a ball that presses harder on the plate touches it, N (paper, appendix C.2)", low=0
+    )
+    position_iterations: int = setting(8, "solver iterations on positions", low=1, high=255)
+    velocity_iterations: int = setting(1, "solver iterations on velocities", low=0, high=255)
+    enhanced_determinism: bool = setting(
+        False, "ask PhysX to repeat itself better, at the cost of speed"
+    )
+    max_depenetration: float = setting(1.0, "fastest push out of an overlap, m/s", above=0)
+    max_contacts: int = setting(2**23, "contacts the GPU has room for, of all environments", low=1)
+    max_patches: int = setting(
+        2**20, "contact patches the GPU has room for; 4096 environments need some 80,000", low=1
+    )
+    max_speed: float = setting(500.0, "speed at which a state counts as exploded", above=0)
+    ball: BallPhysicsCfg = field(default_factory=BallPhysicsCfg)
+
+
+@dataclass
 class DummyCfg:
     """The simulator without physics, for tests of everything above it."""
 
@@ -186,7 +212,7 @@ class DummyCfg:
     dt: float = setting(0.02, "control period, s", above=0)
 
 
-SIMULATORS = {"mujoco": MujocoCfg, "dummy": DummyCfg}
+SIMULATORS = {"mujoco": MujocoCfg, "isaaclab": IsaacLabCfg, "dummy": DummyCfg}
 """The settings of each simulator by its name."""
 
 

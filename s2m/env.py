@@ -92,7 +92,7 @@ class TransportEnv(VecEnv):
         self.commands = Commands(task.command, n, self.sim.dt, self.streams["command"])
         self.wheels = WheelKinematics(task.command, ROBOT, n, self.sim.dt, device)
         self.curriculum = Curriculum(cfg.curriculum, n, task.episode_steps, device)
-        self.fixed_balls = balls
+        self.fixed_balls = None if balls is None else balls.to(device)
         self.events: list[LevelChange] = []
         """Level changes that nobody has taken yet."""
 
@@ -269,12 +269,21 @@ class TransportEnv(VecEnv):
         return {"own": own, "sim": self.sim.snapshot(), "steer": self.wheels.steer.clone(), **parts}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state, exactly."""
-        for name in _OWN_TENSORS:
-            setattr(self, name, state["own"][name].clone())
-        for name in _PARTS:
-            getattr(self, name).load_state_dict(state[name])
-        self.wheels.steer = state["steer"].clone()
+        """Go on from a saved state, exactly; a checkpoint's tensors come from the CPU."""
+
+        def here(values: dict[str, Any]) -> dict[str, Any]:
+            return {
+                name: value.to(self.device, copy=True) if isinstance(value, Tensor) else value
+                for name, value in values.items()
+            }
+
+        for name, value in here(state["own"]).items():
+            setattr(self, name, value)
+        # States of generators stay on the CPU, whatever they draw for.
+        self.streams.load_state_dict(state["streams"])
+        for name in ("commands", "curriculum"):
+            getattr(self, name).load_state_dict(here(state[name]))
+        self.wheels.steer = state["steer"].to(self.device, copy=True)
         self.sim.restore(state["sim"])
         self.state = self.sim.read()
 

@@ -45,9 +45,11 @@ def _record(folder: RunFolder, error: Exception) -> None:
 
 
 if __name__ == "__main__":
+    from s2m.sim.isaaclab_app import leave
+
     try:
         code = main(sys.argv[1:])
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         code = 2
-    sys.exit(code)
+    leave(code)

@@ -72,6 +72,8 @@ class Trained:
 
     def agent(self, env: TransportEnv) -> Agent:
         """Return the policy as an agent of an environment."""
+        self.actor.to(env.device)
+        self.scaler = Scaler(self.cfg.task.command, env.device)
         return lambda: self.act(env.get_observations())
 
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from s2m.config import SIMULATORS, DummyCfg, MujocoCfg
+from s2m.config import SIMULATORS, DummyCfg, IsaacLabCfg, MujocoCfg
 from s2m.errors import unknown
 from s2m.task.state import Spawn, TransportState
 
@@ -58,6 +58,10 @@ def make_simulator(
         from s2m.sim.mujoco import MujocoSimulator
 
         return MujocoSimulator(cfg, num_envs, contact_gap, dump)
+    if isinstance(cfg, IsaacLabCfg):
+        from s2m.sim.isaaclab import IsaacLabSimulator
+
+        return IsaacLabSimulator(cfg, num_envs)
     if isinstance(cfg, DummyCfg):
         from s2m.sim.dummy import DummySimulator
 

@@ -1,0 +1,125 @@
+"""Everything that trains and evaluates keeps its tensors on the simulator's device.
+
+There is no GPU here; a pretended one refuses whatever a real one would refuse for being elsewhere.
+"""
+
+from contextlib import nullcontext
+from dataclasses import asdict, replace
+from unittest.mock import patch
+
+import pytest
+import torch
+from torch.utils._pytree import tree_map
+
+from s2m.agents import AGENTS
+from s2m.compose import load
+from s2m.config import EnvCfg, IsaacLabCfg, RunCfg, SpawnCfg, TaskCfg
+from s2m.encoders.symmetry import audit
+from s2m.env import TransportEnv
+from s2m.evaluate import run_episodes
+from s2m.learner import Learner
+from s2m.run.folder import RunFolder
+from s2m.sim.isaaclab import IsaacLabSimulator
+from s2m.stages import execute
+from s2m.task.spawn import spawn
+from s2m.trained import Trained
+from tests.pretend_gpu import NAME, from_gpu, pretended_gpu, waits
+
+SMALL = [
+    "sim=isaaclab", f"sim.device={NAME}", "budget=demo", "budget.num_envs=6", "budget.steps=6",
+    "encoder.width=8", "encoder.embedding=8", "ppo.epochs=1", "ppo.mini_batches=2",
+    "task.episode_steps=12", "curriculum.window=8", "curriculum.min_stage_episodes=8",
+    "curriculum.min_steps_per_level=12", "curriculum.check_steps=6",
+]  # fmt: skip
+
+
+@pytest.fixture
+def gpu(kit):
+    with pretended_gpu():
+        yield torch.device(NAME)
+    kit.device = "cpu"
+    __import__("isaaclab.sim").sim.SimulationContext.clear_instance()
+
+
+def test_the_pretended_gpu_refuses_what_a_real_one_refuses(gpu):
+    """Otherwise the tests below would show nothing."""
+    there, here = torch.ones(3, device=gpu), torch.ones(3)
+    for mixed in (
+        lambda: there + here,
+        lambda: torch.cat([there, here]),
+        lambda: here[there.long()],
+        lambda: torch.where(there > 0, there, here),
+        lambda: torch.rand(3, device=gpu, generator=torch.Generator()),
+        lambda: there.numpy(),
+    ):
+        with pytest.raises((RuntimeError, TypeError)):
+            mixed()
+    assert (there + there.to(gpu)).device == gpu and (there[[0, 2]] * 2).tolist() == [2, 2]
+
+
+def test_no_state_leaves_the_device(gpu):
+    """A step waits for the device once, Isaac Lab's sensor once per physics step, a reset once."""
+    cfg = IsaacLabCfg(device=NAME)
+    sim = IsaacLabSimulator(cfg, 4)
+    everyone = torch.arange(4, device=gpu)
+    counts = torch.tensor([1, 2, 5, 5], device=gpu)
+    begin = spawn(SpawnCfg(), counts, torch.Generator(NAME))
+    sim.reset(everyone, begin)
+    targets, speeds = torch.zeros(4, 12, device=gpu), torch.zeros(4, 4, device=gpu)
+    waits.clear()
+    sim.read()
+    assert not waits
+    sim.step(targets, speeds)
+    assert waits == {"nonzero": cfg.decimation + 1}
+    again = spawn(SpawnCfg(), counts[:2], torch.Generator(NAME))
+    waits.clear()
+    sim.reset(everyone[:2], again)
+    assert waits == {"equal": 1}
+
+
+def test_ppo_and_its_state_on_the_device(gpu):
+    cfg = load(RunCfg, "config", SMALL)
+    env = TransportEnv(cfg.environment())
+    learner = Learner(cfg, env)
+    learner.collect()
+    # Both know the names of real devices only.
+    with (
+        patch("torch.amp.autocast", lambda *args, **kwargs: nullcontext()),
+        patch("torch.optim.adam._device_dtype_check_for_fused", lambda *args, **kwargs: None),
+    ):
+        losses = learner.update()
+    assert all(torch.isfinite(torch.tensor(value)) for value in losses.values())
+    audit(learner.act_on_balls(), learner.obs["balls"], 2, torch.Generator().manual_seed(0))
+    # As a checkpoint gives it back: on the CPU.
+    saved = tree_map(
+        lambda value: from_gpu(value).clone() if isinstance(value, torch.Tensor) else value,
+        {"env": env.state_dict(), "learner": learner.state_dict()},
+    )
+    before = {name: value.inner.clone() for name, value in env.get_observations().items()}
+    env.step(torch.ones(6, 12, device=gpu))
+    env.load_state_dict(saved["env"])
+    learner.load_state_dict(saved["learner"])
+    for name, value in env.get_observations().items():
+        assert torch.equal(value.inner, before[name]), name
+    learner.collect()
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_evaluation_on_the_device(gpu, agent):
+    cfg = EnvCfg(task=TaskCfg(episode_steps=5), sim=IsaacLabCfg(device=NAME))
+    rows = run_episodes(cfg, AGENTS[agent], [1, 3], episodes=2)
+    assert [row["steps"] for row in rows] == [5] * 4
+
+
+def test_a_trained_policy_acts_where_the_simulator_is(kit, tmp_path):
+    on_cpu = [word.replace(NAME, "cpu") for word in SMALL]
+    cfg = load(RunCfg, "config", [*on_cpu, "budget.iterations=1"])
+    folder = RunFolder.create(tmp_path / "run", asdict(cfg))
+    execute(folder, last="train")
+    trained = Trained(folder.path)
+    assert trained.actor is not None
+    with pretended_gpu():
+        env = TransportEnv(replace(cfg.environment(), sim=IsaacLabCfg(device=NAME)))
+        assert trained.agent(env)().device == torch.device(NAME)
+        env.close()
+    kit.device = "cpu"
