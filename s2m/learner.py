@@ -129,12 +129,21 @@ class Learner:
         return {
             **self.ppo.save(),
             "learning_rate": self.ppo.learning_rate,
-            "random": torch.get_rng_state(),
+            "random": [generator.get_state() for generator in self._generators()],
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a saved state; the environment must have been restored before."""
         self.ppo.load(state, None, strict=True)
         self.ppo.learning_rate = state["learning_rate"]
-        torch.set_rng_state(state["random"])
+        for generator, stored in zip(self._generators(), state["random"], strict=True):
+            generator.set_state(stored)
         self.obs = self.scaler(self.env.get_observations())
+
+    def _generators(self) -> list[torch.Generator]:
+        """Return torch's own generators: that of the CPU, and of the GPU in use."""
+        device = torch.device(self.env.device)
+        found = [torch.default_generator]
+        if device.type == "cuda":
+            found.append(torch.cuda.default_generators[device.index or 0])
+        return found

@@ -16,17 +16,27 @@ MOST = 200
 
 @dataclass(frozen=True)
 class Cost:
-    """What was measured of one run, or is expected of many."""
+    """What one iteration and one run's folder cost, or what is expected of many runs."""
 
     seconds: float
-    """Training time of one process."""
+    """Time of one process."""
     bytes: float
+    measured: bool = True
+
+
+FORECAST = {("paper", "isaaclab"): Cost(12 * 3600 / 30_000, 250e6, measured=False)}
+"""What is expected of a kind of run before the first was measured.
+
+Comparable Isaac Lab tasks, as published, train 4,096 environments for 30,000 iterations in 10 to 13
+hours of an RTX 4090 or L40. The folder: eight checkpoints of 30 MB (networks with optimizer, and
+the histories of all environments) and the metrics.
+"""
 
 
 def estimate(cells: Sequence[Cell], root: Path) -> Cost | None:
-    """Return the expected cost of the cells that are due; None if no run like them was measured.
+    """Return the expected cost of the cells that are due; None if nothing is known of their kind.
 
-    Like means: the same budget and simulator; where there are any, the same encoder too.
+    Measured runs of the same budget and simulator decide, where there are any of the same encoder.
     """
     rates: dict[tuple, list[Cost]] = {}
     for folder in list(find_runs(root))[:MOST]:
@@ -37,15 +47,20 @@ def estimate(cells: Sequence[Cell], root: Path) -> Cost | None:
         if measured is not None:
             for key in _keys(config):
                 rates.setdefault(key, []).append(measured)
-    seconds = size = 0.0
+    total = Cost(0.0, 0.0)
     for cell in cells:
-        kinds = [rates[key] for key in _keys_of(cell) if key in rates]
-        if not kinds:
+        known = [rates[key] for key in _keys_of(cell) if key in rates]
+        forecast = FORECAST.get((cell.cfg.budget.name, cell.cfg.sim.name))
+        kind = known[0] if known else [forecast] if forecast else []
+        if not kind:
             return None
         left = cell.state.total - cell.state.iteration
-        seconds += left * sum(cost.seconds for cost in kinds[0]) / len(kinds[0])
-        size += sum(cost.bytes for cost in kinds[0]) / len(kinds[0])
-    return Cost(seconds, size)
+        total = Cost(
+            total.seconds + left * sum(cost.seconds for cost in kind) / len(kind),
+            total.bytes + sum(cost.bytes for cost in kind) / len(kind),
+            total.measured and bool(known),
+        )
+    return total
 
 
 def _keys(config: dict[str, Any]) -> list[tuple]:

@@ -38,9 +38,12 @@ def _cost(due: list[Cell]) -> str:
             f"time and disk are unknown: no run of budget {cfg.budget.name} on {cfg.sim.name} has "
             f"finished in {cfg.root}"
         )
+    source = f"as measured in {cfg.root}"
+    if not cost.measured:
+        source = "a forecast from published runs of this size: none was measured yet"
     disk = f"{cost.bytes / 1e6:,.0f} MB of disk"
     if isinstance(cfg.cluster, SlurmCfg):
         # Packed runs were measured packed, or will be slower than measured: an upper bound.
         hours = cost.seconds / 3600 * cfg.cluster.gpus / cfg.cluster.pack
-        return f"about {hours:.1f} GPU-hours and {disk}, as measured on runs in {cfg.root}"
-    return f"about {duration(cost.seconds)} of one core and {disk}, as measured in {cfg.root}"
+        return f"about {hours:,.1f} GPU-hours and {disk} ({source})"
+    return f"about {duration(cost.seconds)} of one core and {disk} ({source})"

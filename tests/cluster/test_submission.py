@@ -8,6 +8,7 @@ import pytest
 
 from s2m.cluster import queue as slurm_queue
 from s2m.cluster.cells import compose_cells
+from s2m.cluster.estimate import estimate
 from s2m.cluster.plan import make_plan
 from s2m.cluster.queue import Queue, complaint, final_states
 from s2m.cluster.slurm import Batch, _is_permanent, _pauses, batches, script
@@ -33,6 +34,13 @@ def test_the_script_is_the_golden_one(tmp_path, monkeypatch):
     text = script(cfg, Path("/shared/runs of ü"), Batch("s2m-paper-0a1b2c", [[c] for c in cells]))
     assert text == GOLDEN.read_text()
     assert subprocess.run(["bash", "-n", GOLDEN]).returncode == 0
+
+
+def test_the_cost_of_the_paper_is_forecast_until_a_run_was_measured(tmp_path):
+    cells = plan(tmp_path, "budget=paper", "seed=1,2")
+    cost = estimate(cells, tmp_path)
+    assert not cost.measured and cost.seconds == pytest.approx(2 * 12 * 3600)
+    assert estimate(plan(tmp_path, "budget=paper", "sim=mujoco"), tmp_path) is None
 
 
 def test_runs_are_packed_and_arrays_are_no_larger_than_allowed(tmp_path):
