@@ -34,7 +34,7 @@ from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
 from s2m.scaling import ball_scaling
 
-ROUNDS = 3
+ROUNDS = 6
 GROUPS = {
     "actor": ["proprio", "command", "balls"],
     "critic": ["proprio", "command", "balls_clean"],

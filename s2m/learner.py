@@ -4,7 +4,7 @@ The loop is ours and not rsl-rl's OnPolicyRunner: that one repeats an iteration 
 the budget once more and saves neither random numbers nor environments.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import torch
@@ -36,6 +36,18 @@ def _network(cfg: RunCfg, obs: TensorDict, part: str, outputs: int, **rest: Any)
     )  # fmt: skip
 
 
+class Storage(RolloutStorage):
+    """Gathers every mini-batch once: rsl-rl shuffles before the first epoch only."""
+
+    def mini_batch_generator(
+        self, num_mini_batches: int, num_epochs: int = 8
+    ) -> Generator[RolloutStorage.Batch, None, None]:
+        """Yield the same mini-batches in each epoch, as rsl-rl does, without gathering again."""
+        batches = list(super().mini_batch_generator(num_mini_batches, 1))
+        for _ in range(num_epochs):
+            yield from batches
+
+
 class Learner:
     """Collects samples from an environment and learns from them, one iteration at a time."""
 
@@ -47,9 +59,7 @@ class Learner:
         self.obs = self.scaler(env.get_observations())
         """The present observations, scaled."""
         ppo, budget = cfg.ppo, cfg.budget
-        storage = RolloutStorage(
-            "rl", env.num_envs, budget.steps, self.obs, [env.num_actions], device
-        )
+        storage = Storage("rl", env.num_envs, budget.steps, self.obs, [env.num_actions], device)
         self.ppo = PPO(
             make_actor(cfg, self.obs, env.num_actions),
             _network(cfg, self.obs, "critic", 1),

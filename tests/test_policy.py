@@ -7,7 +7,7 @@ from s2m.compose import load
 from s2m.config import CommandCfg, EnvCfg, RunCfg
 from s2m.encoders.config import NAMES
 from s2m.env import TransportEnv
-from s2m.learner import Learner
+from s2m.learner import Learner, Storage
 from s2m.policy import Joint
 from s2m.scaling import Scaler, ball_scaling, command_scale, proprio_scaling
 from s2m.sim.robot import ROBOT
@@ -105,6 +105,19 @@ def test_the_learner_sees_scaled_observations():
         assert all(torch.equal(learner.obs[name], expected[name]) for name in ("vector", "balls"))
         learner.collect()
         learner.ppo.storage.clear()
+
+
+def test_the_storage_yields_what_rsl_rl_would_in_every_epoch():
+    learner = make("pfds")
+    learner.collect()
+    storage, passes = learner.ppo.storage, []
+    for generator in (storage.mini_batch_generator, super(Storage, storage).mini_batch_generator):
+        torch.manual_seed(3)
+        passes.append(list(generator(4, 3)))
+    assert len(passes[0]) == 12
+    for ours, theirs in zip(*passes, strict=True):
+        assert torch.equal(ours.actions, theirs.actions)
+        assert torch.equal(ours.observations["balls"], theirs.observations["balls"])
 
 
 def test_the_first_layer_is_linear_in_vector_and_code_and_learns_as_one():

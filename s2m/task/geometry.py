@@ -19,7 +19,8 @@ def support_margin(position: Tensor) -> Tensor:
 
     1 in the centre of the plate, 0 on its edge, negative outside; per axis, as the plate is a box.
     """
-    return 1 - (position[..., :2] / constant(HALF_PLATE, position)).abs().amax(-1)
+    x, y = (position[..., :2] / constant(HALF_PLATE, position)).abs().unbind(-1)
+    return 1 - torch.maximum(x, y)
 
 
 def minimum_margin(margin: Tensor, active: Tensor) -> Tensor:
@@ -28,23 +29,25 @@ def minimum_margin(margin: Tensor, active: Tensor) -> Tensor:
 
 
 @cache
-def _pairs(device: torch.device) -> Tensor:
-    """Return the first index of all slot pairs i < j, then the second one of each (20,)."""
+def _pairs(dtype: torch.dtype, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    """Return both indices of all slot pairs i < j and the matrix (10, N) of x_i - x_j."""
     pairs = torch.tensor(list(itertools.combinations(range(MAX_BALLS), 2)), device=device)
-    return pairs.T.flatten()
+    first, second = pairs.T.contiguous()
+    one = torch.eye(MAX_BALLS, dtype=dtype, device=device)
+    return first, second, one[first] - one[second]
 
 
 def pair_distances(position: Tensor, active: Tensor) -> tuple[Tensor, Tensor]:
     """Distances of all slot pairs on the plate (n, 10) and which of them join two active balls."""
-    pairs = _pairs(position.device)
-    first, second = position[..., :2].index_select(1, pairs).chunk(2, 1)
-    one, other = active.index_select(1, pairs).chunk(2, 1)
-    return torch.linalg.vector_norm(first - second, dim=-1), one & other
+    first, second, minus = _pairs(position.dtype, position.device)
+    x, y = minus @ position[..., :2].permute(2, 1, 0)
+    joined = active.T.index_select(0, first) & active.T.index_select(0, second)
+    return torch.hypot(x, y).T, joined.T
 
 
-def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """Mean over the last axis where mask holds; 0 where it holds nowhere."""
-    return (values * mask).sum(-1) / mask.sum(-1).clamp(min=1)
+def masked_mean(values: Tensor, mask: Tensor, axis: int = -1) -> Tensor:
+    """Mean over an axis where mask holds; 0 where it holds nowhere."""
+    return (values * mask).sum(axis) / mask.sum(axis).clamp(min=1)
 
 
 def tail_mean(values: Tensor, mask: Tensor, share: float) -> Tensor:
@@ -55,14 +58,14 @@ def tail_mean(values: Tensor, mask: Tensor, share: float) -> Tensor:
     """
     ordered = torch.where(mask, values, FAR).sort(-1).values
     table = _tail_shares(share, values.shape[-1], values.dtype, values.device)
-    return (ordered * table.index_select(0, mask.sum(-1))).sum(-1)
+    return (ordered * table.index_select(1, mask.sum(-1)).T).sum(-1)
 
 
 @cache
 def _tail_shares(share: float, most: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """Weights (most + 1, most) of the sorted values in the tail, by how many values there are."""
-    weight = share * torch.arange(most + 1, dtype=dtype, device=device).unsqueeze(-1)
-    rank = torch.arange(most, dtype=dtype, device=device)
+    """Weights (most, most + 1) of the sorted values in the tail, by how many values there are."""
+    weight = share * torch.arange(most + 1, dtype=dtype, device=device)
+    rank = torch.arange(most, dtype=dtype, device=device).unsqueeze(-1)
     return (weight - rank).clamp(0, 1) / weight.clamp(min=1e-9)
 
 

@@ -100,7 +100,8 @@ def dangerous(scene: Scene) -> Tensor:
 
 def velocity_xy(scene: Scene) -> Tensor:
     """r_vel,xy, mean over balls: squared horizontal speed over the plate."""
-    return scene.plate_velocity[..., :2].square().sum(-1)
+    x, y, _ = scene.plate_velocity.square().unbind(-1)
+    return x + y
 
 
 def velocity_z(scene: Scene) -> Tensor:
@@ -134,8 +135,10 @@ def reward_terms(
     """All weighted terms in the order of TERMS, (12, n); their sum times dt is the reward."""
     distance, joined = geometry.pair_distances(state.ball_position, scene.active)
     per_ball = [support_margin(scene), edge(scene), velocity_xy(scene), velocity_z(scene)]
+    # (4, N, n): as rows over the environments.
+    per_ball = torch.stack([term.T for term in per_ball])
     terms = [
-        *geometry.masked_mean(torch.stack(per_ball), scene.active),
+        *geometry.masked_mean(per_ball, scene.active.T, axis=-2),
         margin_tail(scene, cfg.tail_share),
         spacing(distance, joined, cfg.d_max),
         spacing_tail(distance, joined, cfg.tail_share),
