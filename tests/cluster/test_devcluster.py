@@ -59,7 +59,7 @@ def processes_of(folder):
 def test_two_nodes_are_idle(slurm):
     assert slurm.node_states() == {"n1": "idle", "n2": "idle"}
     partitions = slurm.run("sinfo", "--noheader", "--format=%R %D %c %G").splitlines()
-    assert partitions == ["low 2 4 gpu:2", "high 2 4 gpu:2"]
+    assert partitions == ["low 2 8 gpu:2", "high 2 8 gpu:2"]
 
 
 @pytest.mark.slurm
