@@ -18,7 +18,7 @@ from rich.console import Console
 from s2m.cluster.cells import compose_cells, expand, follow_ups, sweep_names
 from s2m.cluster.followup import Step, make_steps
 from s2m.cluster.plan import Cell, create_folders, make_plan
-from s2m.cluster.queue import Queue
+from s2m.cluster.queue import Queue, SlurmError
 from s2m.cluster.state import QUEUED, RUNNING
 from s2m.cluster.submission import launch_lock, submission_of
 from s2m.compose import CONF, describe
@@ -49,7 +49,12 @@ def main(words: list[str]) -> int:
     if slurm:
         from s2m.cluster.slurm import check
 
-        check(cfg.cluster, root.resolve())
+        try:
+            check(cfg.cluster, root.resolve())
+        except SlurmError as error:
+            if not cfg.dry:
+                raise
+            console.print(f"not checked against a cluster: {error}", markup=False)
     if cfg.dry:
         from s2m.cluster.preview import preview
 

@@ -17,10 +17,14 @@ def preview(plan: list[Cell], steps: list[Step], console: Console) -> None:
     due = [cell for cell in plan if cell.due()]
     console.print(plan_table(plan))
     if isinstance(cfg.cluster, SlurmCfg) and due:
-        from s2m.cluster.queue import max_array_size
+        from s2m.cluster.queue import USUAL_ARRAY_SIZE, SlurmError, max_array_size
         from s2m.cluster.slurm import batches, script
 
-        for batch in batches(due, cfg.cluster, max_array_size()):
+        try:
+            limit = max_array_size()
+        except SlurmError:  # A preview is welcome on a machine without SLURM too.
+            limit = USUAL_ARRAY_SIZE
+        for batch in batches(due, cfg.cluster, limit):
             text = script(cfg.cluster, Path(cfg.root).resolve(), batch)
             console.print(text, markup=False, highlight=False)
     for step in steps:

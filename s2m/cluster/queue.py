@@ -102,10 +102,14 @@ def partitions() -> tuple[list[str], bool]:
     return [name.rstrip("*") for name in names], any(name.endswith("*") for name in names)
 
 
+USUAL_ARRAY_SIZE = 1001
+"""MaxArraySize of a cluster that does not set it."""
+
+
 def max_array_size() -> int:
     """Return how many elements an array may have."""
     found = re.search(r"^MaxArraySize\s*=\s*(\d+)", ask("scontrol", "show", "config"), re.M)
-    return int(found[1]) if found else 1001
+    return int(found[1]) if found else USUAL_ARRAY_SIZE
 
 
 def final_states(jobs: Iterable[tuple[str, str]]) -> dict[str, str]:

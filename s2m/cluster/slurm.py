@@ -53,6 +53,9 @@ class Batch:
 
 def check(cfg: SlurmCfg, root: Path) -> None:
     """Refuse, before anything is written, what SLURM would refuse."""
+    _options(cfg.sbatch)
+    if "%" in str(root):
+        raise UserError(f"root = {root}: SLURM would replace the % in the paths of its logs")
     names, default = partitions()
     if cfg.partition and cfg.partition not in names:
         raise unknown("partition", cfg.partition, names)
@@ -61,9 +64,6 @@ def check(cfg: SlurmCfg, root: Path) -> None:
             "cluster.partition is not set and SLURM has no default partition. "
             f"Allowed: {', '.join(names)}"
         )
-    _options(cfg.sbatch)
-    if "%" in str(root):
-        raise UserError(f"root = {root}: SLURM would replace the % in the paths of its logs")
 
 
 def batches(cells: Sequence[Cell], cfg: SlurmCfg, limit: int) -> list[Batch]:

@@ -1,4 +1,4 @@
-"""Sweeps on real SLURM daemons: whatever happens to the jobs, every run ends right, once."""
+"""Sweeps on real SLURM daemons: submitted once, packed, followed by commands, refused."""
 
 import shutil
 import subprocess
@@ -6,86 +6,29 @@ import sys
 import time
 from dataclasses import asdict
 
-import pandas as pd
 import pytest
 from devcluster import DevCluster, Settings
+from jobs import (
+    LONG,
+    TINY,
+    assert_as_undisturbed,
+    kinds,
+    launch,
+    preempt,
+    states,
+    trains,
+    wait_for,
+    wait_until_finished,
+)
 
-from s2m import cancel, logs, status
+from s2m import logs, status
 from s2m.cluster import slurm as submitting
 from s2m.cluster.queue import Queue
 from s2m.cluster.submission import submission_of
 from s2m.errors import UserError
-from s2m.launch import main
-from s2m.run.events import Events
-from s2m.run.folder import RunFolder, find_runs
-from s2m.run.journal import Journal
-from s2m.run.metrics import deterministic
-from s2m.stages import execute
+from s2m.run.folder import find_runs
 
 pytestmark = pytest.mark.slurm
-
-TINY = [
-    "sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=4", "budget.iterations=6",
-    "encoder.width=8", "encoder.embedding=8", "evaluate.episodes=2",
-    "evaluate.selection_episodes=2", "cluster=slurm", "cluster.cpus=1", "cluster.memory=1",
-]  # fmt: skip
-LONG = ["budget.iterations=200", "curriculum.stop=1", "budget.checkpoint_every=1000"]
-"""Some ten seconds of training without a planned checkpoint: whatever goes on was told to stop."""
-
-
-def launch(root, *words):
-    return main(["-m", *TINY, f'root="{root}"', *words])
-
-
-def entries(root):
-    return {entry.folder.path.name: entry for entry in status.survey(root)}
-
-
-def states(root):
-    return {name: entry.state.status for name, entry in entries(root).items()}
-
-
-def wait_for(condition, seconds=150):
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(0.2)
-    return found
-
-
-def wait_until_finished(root, seconds=150):
-    wait_for(lambda: set(states(root).values()) == {"finished"}, seconds)
-
-
-def trains(root):
-    """Return the run once it has trained a few iterations."""
-    (run,) = find_runs(root)
-    wait_for(lambda: (Journal(run).last() or (0,))[0] >= 3)
-    return run
-
-
-def kinds(run):
-    return [event["kind"] for event in Events(run).read()]
-
-
-def stop_reasons(run):
-    return [event["reason"] for event in Events(run).read() if event["kind"] == "stopped"]
-
-
-def assert_whole(run):
-    """Every iteration is there once, and the run was evaluated."""
-    total = run.config()["budget"]["iterations"]
-    assert Journal(run).read()["iteration"].tolist() == list(range(1, total + 1))
-    assert run.result("evaluate") is not None
-
-
-def assert_as_undisturbed(run, tmp_path):
-    """Every iteration is what it would have been without the disturbance."""
-    assert_whole(run)
-    calm = RunFolder.create(tmp_path / "calm", run.config())
-    execute(calm, last="train")
-    frames = [deterministic(Journal(folder).read()) for folder in (run, calm)]
-    pd.testing.assert_frame_equal(*frames, check_exact=True)
 
 
 def test_a_sweep_is_submitted_once_and_only_what_is_missing_again(slurm, tmp_path, capsys):
@@ -110,98 +53,6 @@ def test_a_sweep_is_submitted_once_and_only_what_is_missing_again(slurm, tmp_pat
     assert changed == [victim.path]
 
 
-def test_the_time_limit_requeues_and_nothing_is_lost(slurm, tmp_path):
-    # The shortest time limit is a minute; the warning comes 10 s after the start.
-    root = tmp_path / "runs"
-    words = [*LONG, "budget.iterations=500", "cluster.minutes=1", "cluster.signal_seconds=50"]
-    launch(root, *words)
-    run = trains(root)
-    wait_for(lambda: "stopped" in kinds(run) or run.result("train"))
-    wait_until_finished(root)
-    assert set(stop_reasons(run)) == {"SIGUSR2"}
-    assert entries(root)[run.path.name].state.attempts >= 2
-    assert_as_undisturbed(run, tmp_path)
-
-
-def preempt(cluster):
-    """Take both nodes for a moment by a higher partition."""
-    options = ["--partition=high", "--nodes=2", "--exclusive", "--wrap=sleep 2"]
-    cluster.run("sbatch", *options, "--output=/dev/null")
-
-
-def test_preemption_with_grace_time(slurm, tmp_path):
-    root = tmp_path / "runs"
-    launch(root, *LONG)
-    run = trains(root)
-    preempt(slurm)
-    wait_for(lambda: "stopped" in kinds(run))
-    wait_until_finished(root)
-    assert stop_reasons(run) == ["SIGUSR2"]
-    assert_as_undisturbed(run, tmp_path)
-
-
-def test_requeue_by_hand(slurm, tmp_path):
-    root = tmp_path / "runs"
-    launch(root, *LONG)
-    run = trains(root)
-    slurm.run("scontrol", "requeue", submission_of(run.submitted).job)
-    wait_for(lambda: "stopped" in kinds(run))
-    wait_for(lambda: entries(root).popitem()[1].state.status == "queued")
-    wait_until_finished(root)
-    assert stop_reasons(run) == ["SIGTERM"]
-    assert_whole(run)
-
-
-def test_cancelling_checkpoints_and_the_same_command_goes_on(slurm, tmp_path, capsys):
-    root = tmp_path / "runs"
-    launch(root, *LONG)
-    run = trains(root)
-    assert cancel.main([str(root), "--yes"]) == 0
-    entry = wait_for(lambda: (e := entries(root).popitem()[1]).state.status == "resume" and e)
-    assert stop_reasons(run) == ["SIGTERM"]
-    wait_for(lambda: entries(root).popitem()[1].verdict == "cancelled")
-    assert entry.state.iteration >= 3
-    assert cancel.main([str(root), "--yes"]) == 0
-    assert "nothing runs or waits there" in capsys.readouterr().out
-    launch(root, *LONG)
-    wait_until_finished(root)
-    assert_whole(run)
-
-
-def test_a_waiting_job_is_cancelled(slurm, tmp_path):
-    root = tmp_path / "runs"
-    launch(root, 'cluster.sbatch=["--begin=now+1hour"]')
-    assert set(states(root).values()) == {"queued"}
-    cancel.main([str(root), "--yes"])
-    wait_for(lambda: set(states(root).values()) == {"new"})
-
-
-@pytest.mark.slow
-def test_a_lost_node_gives_its_run_to_another_whatever_its_orphan_does(slurm, tmp_path):
-    root = tmp_path / "runs"
-    launch(root, *LONG, "budget.iterations=1200", "budget.checkpoint_every=50")
-    run = trains(root)
-    job = submission_of(run.submitted).job
-    node = slurm.run("squeue", "-h", "-j", job, "-o", "%N").strip()
-    slurm.node_down(node, orphans=True)
-    wait_for(lambda: kinds(run).count("attempt") == 2)
-    second = [event for event in Events(run).read() if event["kind"] == "attempt"][-1]
-    assert second["stolen"] is True
-    wait_until_finished(root, seconds=400)
-    assert "failed" not in kinds(run)
-    assert_whole(run)
-
-
-def test_a_restart_of_the_controller_disturbs_nothing(slurm, tmp_path):
-    root = tmp_path / "runs"
-    launch(root, *LONG, "seed=1,2")
-    wait_for(lambda: any(Journal(run).last() for run in find_runs(root)))
-    slurm.restart_controller()
-    wait_until_finished(root)
-    for run in find_runs(root):
-        assert kinds(run).count("attempt") == 1
-
-
 def job_state(cluster, job):
     return cluster.run("sacct", "-X", "-n", "-P", "-j", job, "-o", "State").strip().split(" ")[0]
 
@@ -220,16 +71,6 @@ def test_packed_runs_share_a_gpu_and_one_that_fails_does_not_disturb_the_other(s
     before = bad[0].folder.attempt.read_bytes()
     launch(root, *words)
     assert bad[0].folder.attempt.read_bytes() == before
-
-
-def test_cancelling_one_run_of_a_pack_lets_the_other_finish(slurm, tmp_path):
-    root = tmp_path / "runs"
-    launch(root, *LONG, "seed=1,2", "cluster.pack=2")
-    runs = list(find_runs(root))
-    wait_for(lambda: all(Journal(run).last() for run in runs))
-    cancel.main([str(runs[0].path), "--yes"])
-    wait_for(lambda: sorted(states(root).values()) == ["finished", "resume"])
-    assert stop_reasons(runs[0]) == ["stop file"]
 
 
 SWEEP = """# A sweep of tests.
@@ -389,6 +230,15 @@ def test_without_slurm_the_way_to_get_one_is_told(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(UserError, match="SLURM is not installed here"):
         launch(tmp_path)
+
+
+def test_a_dry_run_needs_no_cluster(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert launch(tmp_path / "runs", "dry=true") == 0
+    out = capsys.readouterr().out
+    assert "not checked against a cluster: SLURM is not installed here" in out
+    assert "#SBATCH --signal=USR2@120" in out and "1 of 1 runs would be executed" in out
+    assert not (tmp_path / "runs").exists()
 
 
 def test_settings_of_the_job_do_not_change_the_identity(slurm, tmp_path):
