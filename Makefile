@@ -18,8 +18,9 @@ demo: $(READY)  ## The chain in small, with something to look at.
 	$(RUN) -m s2m.replay agent=lqr k=5 out=demo/demo.mp4
 	@echo "Look at demo/strip.png and demo/demo.mp4"
 
+# Three at a time, file by file: those on SLURM, which come early, mostly wait.
 test: $(READY) $(ISAACLAB) lint  ## Lint, types and all tests.
-	$(RUN) -m pytest
+	$(RUN) -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 lint: $(READY) $(ISAACLAB)
 	$(VENV)/bin/ruff check .

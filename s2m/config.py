@@ -210,6 +210,7 @@ class DummyCfg:
 
     name: str = setting("dummy", "which simulator", choices=["dummy"])
     dt: float = setting(0.02, "control period, s", above=0)
+    pause: float = setting(0.0, "real time that a control step waits, s: a run without work", low=0)
 
 
 SIMULATORS = {"mujoco": MujocoCfg, "isaaclab": IsaacLabCfg, "dummy": DummyCfg}

@@ -5,6 +5,8 @@ meet, the base moves exactly as the wheels turn. A policy can learn on it within
 learns means nothing.
 """
 
+import time
+
 import torch
 from torch import Tensor
 
@@ -25,6 +27,7 @@ class DummySimulator:
     def __init__(self, cfg: DummyCfg, num_envs: int) -> None:
         """Start with empty plates."""
         self.num_envs, self.dt, self.device = num_envs, cfg.dt, torch.device("cpu")
+        self.pause = cfg.pause
         self.tilt = torch.zeros(num_envs, 2)
         self.joints = torch.zeros(num_envs, len(ROBOT.leg_joints))
         self.motion = torch.zeros(num_envs, 3)
@@ -46,6 +49,7 @@ class DummySimulator:
 
     def step(self, joint_targets: Tensor, hub_speeds: Tensor) -> None:
         """Move everything by one control step."""
+        time.sleep(self.pause)
         legs = joint_targets.unflatten(1, (-1, len(LEG_JOINTS)))
         self.joints = joint_targets.clone()
         self.tilt = torch.stack([-legs[..., 1].mean(1), legs[..., 0].mean(1)], -1)

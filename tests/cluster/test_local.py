@@ -24,6 +24,8 @@ TINY = [
     "encoder.width=8", "encoder.embedding=8", "evaluate.episodes=2",
     "evaluate.selection_episodes=2",
 ]  # fmt: skip
+ENDLESS = ["budget.iterations=3000", "sim.pause=0.02"]
+"""Four idle minutes: whatever ends earlier was told to."""
 
 
 def launch(root, *words):
@@ -79,7 +81,7 @@ def started(root):
 
 
 def test_ctrl_c_checkpoints_the_runs_and_the_same_command_goes_on(tmp_path):
-    command = launch(tmp_path, "seed=1,2,3", "budget.iterations=3000", "cluster.workers=2")
+    command = launch(tmp_path, "seed=1,2,3", *ENDLESS, "cluster.workers=2")
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     wait_for(lambda: started(tmp_path), process)
     process.send_signal(signal.SIGINT)
@@ -96,7 +98,7 @@ def test_ctrl_c_checkpoints_the_runs_and_the_same_command_goes_on(tmp_path):
 
 
 def test_killing_the_launcher_stops_its_runs_softly(tmp_path):
-    command = launch(tmp_path, "seed=1", "budget.iterations=3000")
+    command = launch(tmp_path, "seed=1", *ENDLESS)
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     wait_for(lambda: started(tmp_path), process)
     os.kill(process.pid, signal.SIGKILL)
@@ -162,7 +164,7 @@ def test_levels_are_forecast_from_runs_of_the_same_variant():
 
 
 def test_a_killed_run_says_so_and_is_resumed(tmp_path):
-    command = launch(tmp_path, "seed=1", "budget.iterations=200", "cluster.workers=1")
+    command = launch(tmp_path, "seed=1", "budget.iterations=30", "sim.pause=0.05")
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     wait_for(lambda: started(tmp_path), process)
     (run,) = find_runs(tmp_path)
@@ -188,7 +190,7 @@ def test_dry_run_tells_what_it_will_cost_once_something_was_measured(tmp_path, c
 
 
 def test_cancel_stops_local_runs(tmp_path, capsys, monkeypatch):
-    command = launch(tmp_path, "seed=1", "budget.iterations=3000")
+    command = launch(tmp_path, "seed=1", *ENDLESS)
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     wait_for(lambda: started(tmp_path), process)
     monkeypatch.setattr("builtins.input", lambda question: "n")

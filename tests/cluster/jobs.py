@@ -1,0 +1,87 @@
+"""Tiny runs on SLURM, and how to look at them."""
+
+import time
+
+import pandas as pd
+
+from s2m import status
+from s2m.launch import main
+from s2m.run.events import Events
+from s2m.run.folder import RunFolder, find_runs
+from s2m.run.journal import Journal
+from s2m.run.metrics import deterministic
+from s2m.stages import execute
+
+TINY = [
+    "sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=4", "budget.iterations=6",
+    "encoder.width=8", "encoder.embedding=8", "evaluate.episodes=2",
+    "evaluate.selection_episodes=2", "cluster=slurm", "cluster.cpus=1", "cluster.memory=1",
+]  # fmt: skip
+LONG = [
+    "budget.iterations=30", "sim.pause=0.1", "task.episode_steps=10", "curriculum.stop=1",
+    "budget.checkpoint_every=1000",
+]  # fmt: skip
+"""Twelve idle seconds without a planned checkpoint: whatever goes on later was told to stop."""
+
+
+def launch(root, *words):
+    return main(["-m", *TINY, f'root="{root}"', *words])
+
+
+def entries(root):
+    return {entry.folder.path.name: entry for entry in status.survey(root)}
+
+
+def states(root):
+    return {name: entry.state.status for name, entry in entries(root).items()}
+
+
+def wait_for(condition, seconds=150):
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.2)
+    return found
+
+
+def wait_until_finished(root, seconds=150):
+    wait_for(lambda: set(states(root).values()) == {"finished"}, seconds)
+
+
+def trains(root):
+    """Return the run once it has trained a few iterations."""
+    (run,) = find_runs(root)
+    wait_for(lambda: (Journal(run).last() or (0,))[0] >= 3)
+    return run
+
+
+def kinds(run):
+    return [event["kind"] for event in Events(run).read()]
+
+
+def stop_reasons(run):
+    return [event["reason"] for event in Events(run).read() if event["kind"] == "stopped"]
+
+
+def assert_whole(run):
+    """Every iteration is there once, and the run was evaluated."""
+    total = run.config()["budget"]["iterations"]
+    assert Journal(run).read()["iteration"].tolist() == list(range(1, total + 1))
+    assert run.result("evaluate") is not None
+
+
+def assert_as_undisturbed(run, tmp_path):
+    """Every iteration is what it would have been without the disturbance."""
+    assert_whole(run)
+    config = run.config()
+    config["sim"]["pause"] = 0.0
+    calm = RunFolder.create(tmp_path / "calm", config)
+    execute(calm, last="train")
+    frames = [deterministic(Journal(folder).read()) for folder in (run, calm)]
+    pd.testing.assert_frame_equal(*frames, check_exact=True)
+
+
+def preempt(cluster):
+    """Take both nodes for a moment by a higher partition."""
+    options = ["--partition=high", "--nodes=2", "--exclusive", "--wrap=sleep 2"]
+    cluster.run("sbatch", *options, "--output=/dev/null")

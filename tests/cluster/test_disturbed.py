@@ -1,0 +1,121 @@
+"""Jobs on real SLURM daemons that are stopped, lost or cancelled: every run ends right, once."""
+
+import pytest
+from jobs import (
+    LONG,
+    assert_as_undisturbed,
+    assert_whole,
+    entries,
+    kinds,
+    launch,
+    preempt,
+    states,
+    stop_reasons,
+    trains,
+    wait_for,
+    wait_until_finished,
+)
+
+from s2m import cancel
+from s2m.cluster.submission import submission_of
+from s2m.run.events import Events
+from s2m.run.folder import find_runs
+from s2m.run.journal import Journal
+
+pytestmark = pytest.mark.slurm
+
+
+def test_the_time_limit_requeues_and_nothing_is_lost(slurm, tmp_path):
+    # The shortest time limit is a minute; the warning comes 20 s after the start.
+    root = tmp_path / "runs"
+    words = [*LONG, "budget.iterations=60", "cluster.minutes=1", "cluster.signal_seconds=40"]
+    launch(root, *words)
+    run = trains(root)
+    wait_for(lambda: "stopped" in kinds(run) or run.result("train"))
+    wait_until_finished(root)
+    assert set(stop_reasons(run)) == {"SIGUSR2"}
+    assert entries(root)[run.path.name].state.attempts >= 2
+    assert_as_undisturbed(run, tmp_path)
+
+
+def test_preemption_with_grace_time(slurm, tmp_path):
+    root = tmp_path / "runs"
+    launch(root, *LONG)
+    run = trains(root)
+    preempt(slurm)
+    wait_for(lambda: "stopped" in kinds(run))
+    wait_until_finished(root)
+    assert stop_reasons(run) == ["SIGUSR2"]
+    assert_as_undisturbed(run, tmp_path)
+
+
+def test_requeue_by_hand(slurm, tmp_path):
+    root = tmp_path / "runs"
+    launch(root, *LONG)
+    run = trains(root)
+    slurm.run("scontrol", "requeue", submission_of(run.submitted).job)
+    wait_for(lambda: "stopped" in kinds(run))
+    wait_for(lambda: entries(root).popitem()[1].state.status == "queued")
+    wait_until_finished(root)
+    assert stop_reasons(run) == ["SIGTERM"]
+    assert_whole(run)
+
+
+def test_cancelling_checkpoints_and_the_same_command_goes_on(slurm, tmp_path, capsys):
+    root = tmp_path / "runs"
+    launch(root, *LONG)
+    run = trains(root)
+    assert cancel.main([str(root), "--yes"]) == 0
+    entry = wait_for(lambda: (e := entries(root).popitem()[1]).state.status == "resume" and e)
+    assert stop_reasons(run) == ["SIGTERM"]
+    wait_for(lambda: entries(root).popitem()[1].verdict == "cancelled")
+    assert entry.state.iteration >= 3
+    assert cancel.main([str(root), "--yes"]) == 0
+    assert "nothing runs or waits there" in capsys.readouterr().out
+    launch(root, *LONG)
+    wait_until_finished(root)
+    assert_whole(run)
+
+
+def test_a_waiting_job_is_cancelled(slurm, tmp_path):
+    root = tmp_path / "runs"
+    launch(root, 'cluster.sbatch=["--begin=now+1hour"]')
+    assert set(states(root).values()) == {"queued"}
+    cancel.main([str(root), "--yes"])
+    wait_for(lambda: set(states(root).values()) == {"new"})
+
+
+@pytest.mark.slow
+def test_a_lost_node_gives_its_run_to_another_whatever_its_orphan_does(slurm, tmp_path):
+    root = tmp_path / "runs"
+    launch(root, *LONG, "budget.iterations=150", "budget.checkpoint_every=10")
+    run = trains(root)
+    job = submission_of(run.submitted).job
+    node = slurm.run("squeue", "-h", "-j", job, "-o", "%N").strip()
+    slurm.node_down(node, orphans=True)
+    wait_for(lambda: kinds(run).count("attempt") == 2)
+    second = [event for event in Events(run).read() if event["kind"] == "attempt"][-1]
+    assert second["stolen"] is True
+    wait_until_finished(root, seconds=400)
+    assert "failed" not in kinds(run)
+    assert_whole(run)
+
+
+def test_a_restart_of_the_controller_disturbs_nothing(slurm, tmp_path):
+    root = tmp_path / "runs"
+    launch(root, *LONG, "seed=1,2")
+    wait_for(lambda: any(Journal(run).last() for run in find_runs(root)))
+    slurm.restart_controller()
+    wait_until_finished(root)
+    for run in find_runs(root):
+        assert kinds(run).count("attempt") == 1
+
+
+def test_cancelling_one_run_of_a_pack_lets_the_other_finish(slurm, tmp_path):
+    root = tmp_path / "runs"
+    launch(root, *LONG, "seed=1,2", "cluster.pack=2")
+    runs = list(find_runs(root))
+    wait_for(lambda: all(Journal(run).last() for run in runs))
+    cancel.main([str(runs[0].path), "--yes"])
+    wait_for(lambda: sorted(states(root).values()) == ["finished", "resume"])
+    assert stop_reasons(runs[0]) == ["stop file"]
