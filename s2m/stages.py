@@ -14,10 +14,11 @@ def execute(folder: RunFolder, progress: Progress | None = None, last: str = "ev
 
     Raises Busy if another process is at it.
     """
+    from s2m.distill.dagger import distill
     from s2m.evaluate import evaluate
     from s2m.train import train
 
-    stages = {"train": train, "evaluate": evaluate}
+    stages = {"train": train, "distill": distill, "evaluate": evaluate}
     if not unfinished(folder, last):
         return FINISHED
     with stop_signals() as stop, RunLock.acquire(folder, steal=_orphaned(folder)) as lock:
