@@ -32,6 +32,7 @@ for _group, _schema in {
     "budget": config.BudgetCfg,
     "ppo": config.PpoCfg,
     "evaluate": config.EvaluationCfg,
+    "tracking": config.TrackingCfg,
 }.items():
     _store.store(group=_group, name="schema", node=_schema)
 _store.store(name="run_schema", node=config.RunCfg(sim=None, cluster=None))
