@@ -12,7 +12,7 @@ demo: $(READY)  ## The chain in small, with something to look at.
 	$(RUN) -m s2m.evaluate agent=zero episodes=20
 	$(RUN) -m s2m.evaluate agent=lqr episodes=20
 	rm -rf demo/runs
-	$(RUN) -m s2m.launch encoder=pfds budget=demo root=demo/runs
+	$(RUN) -m s2m.launch encoder=pfds budget=demo root=demo/runs tracking=disabled
 	$(RUN) -m s2m.audit demo/runs/default/pfds-s40-*
 	$(RUN) -m s2m.replay agent=lqr k=all width=256 height=192 out=demo/strip.png
 	$(RUN) -m s2m.replay agent=lqr k=5 out=demo/demo.mp4
@@ -34,6 +34,7 @@ bench: $(READY)  ## Speed and physics figures of the docs.
 	$(RUN) benchmarks/ppo.py
 	$(RUN) benchmarks/launch.py
 	$(RUN) benchmarks/analysis.py
+	$(RUN) -m benchmarks.tracking
 
 # torch first and by its exact version: a range would pull CUDA packages of several gigabytes.
 $(READY): constraints.txt pyproject.toml

@@ -4,7 +4,8 @@ python analysis/make_tables.py [--runs runs] [--out tables] [--experiment NAME] 
 
 writes every table as .tex, .md and .csv, every figure as .pdf, .svg and .png, report.html with all
 of them, and teacher.json with the best teacher. Runs that may not be compared are left out and
-named. It reads run folders only: no torch, no simulator, no network.
+named. It reads run folders only: no torch, no simulator, no network. With --source wandb and
+--project entity/name the runs come from Weights & Biases and give the same tables.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import math
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,6 +24,7 @@ from rich.table import Table as Display
 
 from analysis.figures.draw import render
 from analysis.figures.every import every_figure
+from analysis.frames import Frames
 from analysis.report import Picture, build, picture
 from analysis.sources import local
 from analysis.study import LeftOut, Study, make_study, require_runs
@@ -46,6 +48,9 @@ def options(words: list[str]) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("--runs", type=Path, default=Path("runs"), help="folder of all runs (default: runs)")
+    add("--source", choices=["local", "wandb"], default="local", help="where runs are (local)")
+    add("--project", metavar="ENTITY/NAME", help="W&B project, with --source wandb")
+    add("--cache", type=Path, help="folder for what was fetched from W&B (default: ~/.cache/s2m)")
     add("--out", type=Path, default=Path("tables"), help="folder to write to (default: tables)")
     add("--experiment", help="only the runs of this experiment (default: all)")
     add("--budget", help="only runs of this budget (default: the one with most finished runs)")
@@ -63,9 +68,9 @@ def main(words: list[str]) -> None:
         hidden = not console.is_terminal
         return iter(track(items, what, total, console=console, transient=True, disable=hidden))
 
-    frames = local.load(chosen.runs, chosen.experiment, watch)
+    frames, place = _read(chosen, watch)
     study = make_study(frames, chosen.budget, chosen.mix_code)
-    require_runs(study, str(chosen.runs))
+    require_runs(study, place)
     choice = choose(study)
     made = write(study, choice, chosen.out, command(words), strip=chosen.strip, watch=watch)
     console.print(display(made[0]))
@@ -74,6 +79,22 @@ def main(words: list[str]) -> None:
     for line in describe_left_out(study.left_out):
         console.print(line, highlight=False, markup=False, style="yellow", soft_wrap=True)
     console.print(f"Wrote {len(made)} tables and {chosen.out / 'report.html'}", highlight=False)
+
+
+def _read(chosen: argparse.Namespace, watch: Callable) -> tuple[Frames, str]:
+    """Return the runs of the chosen source, and the name of the place they come from."""
+    if chosen.source == "local":
+        if chosen.project:
+            raise UserError(f"--project {chosen.project} needs --source wandb")
+        return local.load(chosen.runs, chosen.experiment, watch), str(chosen.runs)
+    if not chosen.project:
+        raise UserError("--source wandb needs --project entity/name")
+    if chosen.strip:
+        raise UserError("--strip needs the checkpoints of run folders: leave out --source wandb")
+    from analysis.sources import wandb
+
+    frames = wandb.load(chosen.project, chosen.experiment, chosen.cache or wandb.CACHE, watch)
+    return frames, chosen.project
 
 
 def command(words: list[str]) -> str:

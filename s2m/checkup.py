@@ -3,7 +3,6 @@
 import fcntl
 import importlib.metadata
 import importlib.util
-import netrc
 import os
 import platform
 import shutil
@@ -12,6 +11,8 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+
+from s2m.tracking.key import has_key
 
 ISAACSIM, ISAACLAB = "5.1.", "2.3.2"
 INSTALL_ISAACSIM = (
@@ -220,20 +221,12 @@ def wandb(root: Path, cluster: bool) -> Result:
     version = _version("wandb")
     if version is None:
         return Result(False, "not installed; runs go on without it", "pip install wandb")
-    if os.environ.get("WANDB_API_KEY") or _has_netrc_entry():
+    if has_key():
         return Result(True, f"wandb {version}, logged in")
     return Result(
         False, f"wandb {version}, not logged in; runs are kept on disk all the same",
         "wandb login, on any machine with internet",
     )  # fmt: skip
-
-
-def _has_netrc_entry() -> bool:
-    try:
-        hosts = netrc.netrc().hosts
-    except (OSError, netrc.NetrcParseError):
-        return False
-    return any("wandb" in host for host in hosts)
 
 
 def gl(root: Path, cluster: bool) -> Result:

@@ -34,6 +34,7 @@ for _group, _schema in {
     "ppo": config.PpoCfg,
     "evaluate": config.EvaluationCfg,
     "distill": DistillCfg,
+    "tracking": config.TrackingCfg,
 }.items():
     _store.store(group=_group, name="schema", node=_schema)
 _store.store(name="run_schema", node=config.RunCfg(sim=None, cluster=None))

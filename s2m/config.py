@@ -318,6 +318,28 @@ CLUSTERS = {"local": LocalCfg, "slurm": SlurmCfg}
 
 
 @dataclass
+class TrackingCfg:
+    """The mirror of runs on Weights & Biases; docs/wandb.md tells how it works."""
+
+    mode: str = setting(
+        "auto", "auto: online if there is an API key, else offline; offline: s2m.sync sends later",
+        choices=["auto", "online", "offline", "disabled"],
+    )  # fmt: skip
+    project: str = setting("s2m-trek", "W&B project")
+    entity: str = setting("", "W&B user or team; empty: the key's default")
+    artifacts: bool = setting(
+        False, "also upload the checkpoints of level changes and the last one"
+    )
+    init_seconds: float = setting(60.0, "longest wait for W&B at the start", above=0, high=600)
+    finish_seconds: float = setting(
+        60.0, "longest wait at the end of a run for what is still to be sent", above=0, high=3600
+    )
+    stop_seconds: float = setting(
+        10.0, "the same when the run was asked to leave", above=0, high=600
+    )
+
+
+@dataclass
 class RunCfg:
     """One training run: everything that decides its result, and where it is kept."""
 
@@ -333,6 +355,7 @@ class RunCfg:
     root: str = setting("runs", "folder of all runs")
     experiment: str = setting("default", "folder of this experiment's runs below root")
     cluster: Any = field(default_factory=LocalCfg)
+    tracking: TrackingCfg = field(default_factory=TrackingCfg)
     dry: bool = setting(False, "only print what would be done")
     retry_failed: bool = setting(False, "also run what has failed before")
 

@@ -14,6 +14,7 @@ from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.lock import Busy, current_attempt
 from s2m.stages import execute
+from s2m.tracking.mirror import Mirror
 
 
 def main(words: list[str]) -> int:
@@ -22,17 +23,23 @@ def main(words: list[str]) -> int:
         print("usage: python -m s2m.job RUN_FOLDER", file=sys.stderr)
         return 2
     folder = RunFolder.open(words[0])
+    progress = Progress.automatic()
+    with Mirror(folder, print) as mirror:
+        mirror.outcome = _attempt(folder, progress, mirror)
+    print(mirror.outcome)
+    return CODES[mirror.outcome]
+
+
+def _attempt(folder: RunFolder, progress: Progress, mirror: Mirror) -> str:
     try:
-        outcome = execute(folder, Progress.automatic())
+        return execute(folder, progress, mirror=mirror)
     except Busy as error:
         print(error, file=sys.stderr)
-        return CODES[BUSY]
+        return BUSY
     except Exception as error:
         traceback.print_exc()
         _record(folder, error)
-        return CODES[FAILED]
-    print(outcome)
-    return CODES[outcome]
+        return FAILED
 
 
 def _record(folder: RunFolder, error: Exception) -> None:

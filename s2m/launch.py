@@ -27,6 +27,7 @@ from s2m.config import CLUSTERS, RunCfg, SlurmCfg
 from s2m.distill.config import StudentCfg
 from s2m.errors import UserError, run_command
 from s2m.outcomes import CODES
+from s2m.tracking.choice import choose
 
 SWEEP_FLAGS = ("-m", "--multirun")
 
@@ -70,6 +71,8 @@ def launch(cells: Sequence[RunCfg | StudentCfg], steps: list[Step], many: bool) 
 
         preview(make_plan(cells, Queue.read()), steps, console)
         return 0
+    if many and (note := choose(cfg.tracking).note):
+        console.print(note, highlight=False)
     with launch_lock(root):
         plan = make_plan(cells, Queue.read())
         create_folders(plan)
@@ -81,10 +84,12 @@ def launch(cells: Sequence[RunCfg | StudentCfg], steps: list[Step], many: bool) 
 def _foreground(cell: Cell) -> int:
     from s2m.progress import Progress
     from s2m.stages import execute
+    from s2m.tracking.mirror import Mirror
 
-    outcome = execute(cell.folder, Progress.automatic())
-    print(f"{outcome}: {cell.folder.path}")
-    return CODES[outcome]
+    with Mirror(cell.folder, print) as mirror:
+        mirror.outcome = execute(cell.folder, Progress.automatic(), mirror=mirror)
+    print(f"{mirror.outcome}: {cell.folder.path}")
+    return CODES[mirror.outcome]
 
 
 def _pool(plan: list[Cell], steps: list[Step], console: Console) -> int:

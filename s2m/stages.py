@@ -1,27 +1,41 @@
 """What is left of a run, stage by stage, in one attempt under one lock."""
 
 import os
+from functools import partial
 
 from s2m.outcomes import FINISHED
 from s2m.progress import Progress
 from s2m.run.folder import RunFolder, unfinished
 from s2m.run.lock import RunLock, current_attempt, slurm_restarts
 from s2m.stopping import stop_signals
+from s2m.tracking.mirror import Mirror
 
 
-def execute(folder: RunFolder, progress: Progress | None = None, last: str = "evaluate") -> str:
+def execute(
+    folder: RunFolder,
+    progress: Progress | None = None,
+    last: str = "evaluate",
+    mirror: Mirror | None = None,
+) -> str:
     """Do the stages of a run up to `last` that have no result yet: FINISHED or STOPPED.
 
-    Raises Busy if another process is at it.
+    Raises Busy if another process is at it. A mirror is started once the folder is ours.
     """
     from s2m.distill.dagger import distill
     from s2m.evaluate import evaluate
     from s2m.train import train
 
-    stages = {"train": train, "distill": distill, "evaluate": evaluate}
+    watch = mirror.check if mirror else lambda: None
+    stages = {
+        "train": partial(train, watch=watch),
+        "distill": partial(distill, watch=watch),
+        "evaluate": evaluate,
+    }
     if not unfinished(folder, last):
         return FINISHED
     with stop_signals() as stop, RunLock.acquire(folder, steal=_orphaned(folder)) as lock:
+        if mirror:
+            mirror.start(lock.attempt.number)
         for name in unfinished(folder, last):
             outcome = stages[name](folder, lock, stop, progress or Progress.silent())
             if outcome != FINISHED:

@@ -1,9 +1,11 @@
-"""Where all runs stand: python -m s2m.status [FOLDER] [--watch] [--json]. Reads only.
+"""Where all runs stand: python -m s2m.status [FOLDER] [--watch] [--json | --html FILE].
 
-Below the table stand runs that did not end well, with a verdict and the end of their log. The
-estimates to levels 3 and 5 come from runs of the same variant and budget that reached them.
+It only reads. Below the table stand runs that did not end well, with a verdict and the end of their
+log. The estimates to levels 3 and 5 come from runs of the same variant and budget that reached
+them.
 """
 
+import argparse
 import json
 import statistics
 import sys
@@ -26,6 +28,8 @@ from s2m.progress import duration
 from s2m.run.folder import RunFolder, find_runs
 
 WATCH_SECONDS = 5.0
+PAGE_SECONDS = 30.0
+"""How often --html --watch writes the page anew, and a browser loads it."""
 FORECAST = (3, 5)
 """The levels of the paper's tables."""
 LOG_LINES = 5
@@ -138,29 +142,51 @@ def _as_json(entries: list[Entry]) -> list[dict]:
     ]
 
 
+def _write_page(root: Path, target: Path, refresh: float | None = None) -> None:
+    from s2m.page import build, read, write
+
+    runs = [read(entry.folder, entry.name, entry.state) for entry in survey(root)]
+    write(target, build(runs, str(root), refresh))
+
+
 def main(words: list[str]) -> int:
-    """Print the table once, as JSON, or again and again."""
-    flags = {word for word in words if word.startswith("-")}
-    paths = [word for word in words if not word.startswith("-")]
-    if flags - {"--watch", "--json"} or len(paths) > 1:
-        raise UserError("usage: python -m s2m.status [FOLDER] [--watch] [--json]")
-    root = Path(paths[0] if paths else "runs")
+    """Print the table once, as JSON, or again and again; or write the page."""
+    options = _parse(words)
+    root = Path(options.folder)
     if not root.is_dir():
         raise UserError(f"{root} is no folder; runs are kept in ./runs unless root= says otherwise")
-    if "--json" in flags:
+    if options.json:
         json.dump(_as_json(survey(root)), sys.stdout, indent=1)
         print()
         return 0
     console = Console()
     if not console.is_terminal:
         console.width = 180
-    if "--watch" not in flags:
+    if options.html:
+        _write_page(root, options.html, PAGE_SECONDS if options.watch else None)
+        console.print(f"wrote {options.html}", highlight=False, soft_wrap=True)
+        while options.watch:
+            time.sleep(PAGE_SECONDS)
+            _write_page(root, options.html, PAGE_SECONDS)
+        return 0
+    if not options.watch:
         console.print(show(root), highlight=False)
         return 0
     with Live(show(root), console=console, auto_refresh=False) as live:
         while True:
             time.sleep(WATCH_SECONDS)
             live.update(show(root), refresh=True)
+
+
+def _parse(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m s2m.status", description=__doc__)
+    add = parser.add_argument
+    add("folder", nargs="?", default="runs", metavar="FOLDER", help="folder of runs (runs)")
+    add("--watch", action="store_true", help="go on until Ctrl-C")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--json", action="store_true", help="print the states for programs")
+    kinds.add_argument("--html", type=Path, metavar="FILE", help="write a page with all curves")
+    return parser.parse_args(words)
 
 
 if __name__ == "__main__":

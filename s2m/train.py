@@ -7,6 +7,7 @@ was journalled after it is taken back when the run goes on from it.
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import NoReturn
 
@@ -36,9 +37,18 @@ class Superseded(Busy):
     """A later attempt has taken the folder; this one must not write any more."""
 
 
-def train(folder: RunFolder, lock: RunLock, stop: StopRequest, progress: Progress) -> str:
-    """Train until the budget is spent (FINISHED) or somebody asks to stop (STOPPED)."""
-    trainer = Trainer(folder, lock, stop, progress)
+def train(
+    folder: RunFolder,
+    lock: RunLock,
+    stop: StopRequest,
+    progress: Progress,
+    watch: Callable[[], object] = lambda: None,
+) -> str:
+    """Train until the budget is spent (FINISHED) or somebody asks to stop (STOPPED).
+
+    `watch` is called before every iteration.
+    """
+    trainer = Trainer(folder, lock, stop, progress, watch)
     try:
         return trainer.run()
     finally:
@@ -49,10 +59,16 @@ class Trainer:
     """One attempt at a run."""
 
     def __init__(
-        self, folder: RunFolder, lock: RunLock, stop: StopRequest, progress: Progress
+        self,
+        folder: RunFolder,
+        lock: RunLock,
+        stop: StopRequest,
+        progress: Progress,
+        watch: Callable[[], object],
     ) -> None:
         """Build everything from the folder's frozen config."""
         self.folder, self.lock, self.progress, self.stop = folder, lock, progress, stop
+        self.watch = watch
         self.cfg = from_dict(RunCfg, folder.config())
         self.events = Events(folder, lock.attempt.number)
         self.journal = Journal(folder)
@@ -75,6 +91,7 @@ class Trainer:
             self.folder, self.cfg, self.iteration, f"{encoder.group}, {sizes} parameters"
         )
         while self.iteration < budget.iterations:
+            self.watch()
             if self.folder.stop.exists():
                 self.stop.reason = "stop file"
             if self.stop.reason:

@@ -13,6 +13,12 @@ def one_thread():
     torch.set_num_threads(1)
 
 
+@pytest.fixture(autouse=True)
+def no_wandb(monkeypatch):
+    """Whoever runs the tests may be logged in; nothing of them goes to an account."""
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+
+
 @pytest.fixture(scope="session")
 def make_state():
     """Return a function that builds an upright, resting state with balls at given places."""

@@ -17,7 +17,7 @@ from s2m.settings import validate
 SWEEPS = CONF.parent / "sweeps"
 KEYS = ("experiment", "cells")
 OPTIONAL = ("then",)
-SHARED = ("root", "experiment", "cluster", "dry", "retry_failed")
+SHARED = ("root", "experiment", "cluster", "tracking", "dry", "retry_failed")
 """Settings of a whole launch, which cannot differ between its cells."""
 
 

@@ -118,4 +118,6 @@ def _describe(event: dict[str, Any]) -> str:
         return f"attempt {event['attempt']} began"
     if kind in ("stopped", "killed"):
         return f"{kind} by {event['reason']}{where}"
+    if kind == "tracking_off":
+        return f"no longer mirrored: {event['reason']}"
     return f"{kind}{where}"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from s2m.config import EnvCfg, EvaluationCfg, LocalCfg, MujocoCfg, TaskCfg
+from s2m.config import EnvCfg, EvaluationCfg, LocalCfg, MujocoCfg, TaskCfg, TrackingCfg
 from s2m.settings import setting
 
 AGENTS = ("lqr",)
@@ -93,6 +93,7 @@ class StudentCfg:
     root: str = setting("", "folder of all runs; empty: the teacher's")
     experiment: str = setting("", "folder below root; empty: the teacher's")
     cluster: Any = field(default_factory=LocalCfg)
+    tracking: TrackingCfg = field(default_factory=TrackingCfg)
     dry: bool = setting(False, "only print what would be done")
     retry_failed: bool = setting(False, "also run what has failed before")
 

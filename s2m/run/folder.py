@@ -69,6 +69,10 @@ class RunFolder:
         """Folder of the simulator states that exploded."""
         self.stop = self.path / "stop"
         """A file whose presence asks the run to end at the next iteration."""
+        self.tracking_log = self.path / "tracking.log"
+        """What the process that mirrors the run to W&B had to say."""
+        self.tracking_lock = self.path / "tracking.lock"
+        """Held by whoever sends the run to W&B."""
         self.lock = self.path / "lock"
         self.attempt = self.path / "attempt.json"
 

@@ -1,0 +1,81 @@
+"""Runs from a W&B project: fetched into a cache of run folders, then read as those are.
+
+What s2m has sent holds all that the analysis reads of a folder, each file with its checksum: both
+sources give the same tables.
+"""
+
+import json
+import os
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from analysis.frames import Frames, Unread
+from analysis.sources import local
+from s2m.errors import UserError, unknown
+from s2m.run.files import write_json
+from s2m.run.metrics import write_table
+from s2m.tracking.client import Project, marker, scratch_folder, split
+from s2m.tracking.contents import MARKER
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "s2m" / "wandb"
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
+"""`<experiment>/<folder>`; whatever else a project says cannot become a path."""
+
+
+def load(
+    project: str,
+    experiment: str | None = None,
+    cache: Path = CACHE,
+    watch: Any = lambda runs, total, what="": runs,
+) -> Frames:
+    """Fetch what is new of the project's runs, and read all of them."""
+    entity, name = split(project)
+    with scratch_folder() as scratch:
+        found = Project(entity, name)
+        runs = {marker(run)["run"]: run for run in found.runs()}
+        wanted = sorted(n for n in runs if experiment in (None, n.split("/")[0]))
+        if experiment is not None and not wanted:
+            raise unknown("experiment", experiment, sorted({n.split("/")[0] for n in runs}))
+        root = cache / found.entity / found.name
+        unread = []
+        for key in watch(wanted, len(wanted), "fetching runs"):
+            try:
+                _fetch(found, runs[key], root, key, scratch)
+            except UserError as error:
+                unread.append(Unread(key, str(error)))
+                shutil.rmtree(root / "runs" / key, ignore_errors=True)
+    _forget_others(root / "runs", {*wanted} - {item.id for item in unread})
+    frames = local.load(root / "runs")
+    links = {name: str(run.url) for name, run in runs.items()}
+    read = [replace(run, link=links[run.id]) for run in frames.runs]
+    return Frames(read, [*frames.unread, *unread])
+
+
+def _fetch(project: Project, run: Any, root: Path, name: str, scratch: Path) -> None:
+    """Bring one run folder of the cache up to date."""
+    if not _NAME.fullmatch(name) or ".." in name:
+        raise UserError(f"its name at W&B, {name!r}, is no name of a run folder")
+    target, files = root / "runs" / name, root / "files" / run.id
+    files.mkdir(parents=True, exist_ok=True)
+    if lacking := project.fetch(run, files):
+        raise UserError(f"W&B does not have its {', '.join(lacking)} yet: python -m s2m.sync")
+    # Rows are only ever added: the same last step means the same rows.
+    state = {"step": run.lastHistoryStep, "files": marker(run)["files"]}
+    stamp = files / "stamp.json"
+    if stamp.exists() and target.exists() and json.loads(stamp.read_text()) == state:
+        return
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(files / MARKER, target)
+    write_table(target / "metrics.parquet", project.table(run, scratch))
+    write_json(stamp, state)
+
+
+def _forget_others(root: Path, names: set[str]) -> None:
+    """Delete what was fetched before and is not wanted now: all that lies there is read."""
+    root.mkdir(parents=True, exist_ok=True)
+    for folder in root.glob("*/*"):
+        if f"{folder.parent.name}/{folder.name}" not in names:
+            shutil.rmtree(folder)

@@ -1,0 +1,100 @@
+"""Send runs to Weights & Biases: python -m s2m.sync [FOLDER ...] [--project ENTITY/NAME] [--watch].
+
+FOLDER is a run or holds runs (default: runs). Only what W&B lacks is sent, so the command may be
+repeated. With --watch it goes on until Ctrl-C: for a login node, if compute nodes lack internet.
+"""
+
+import argparse
+import time
+
+from s2m.errors import UserError, run_command
+from s2m.run.folder import RunFolder, find_runs
+from s2m.tracking.choice import DISABLED
+from s2m.tracking.client import scratch_folder, split
+from s2m.tracking.contents import full_name
+from s2m.tracking.send import CURRENT, Sender, tracking_of
+
+
+def main(words: list[str]) -> int:
+    """Send all runs of the folders; 1 if some could not be sent."""
+    options = _parse(words)
+    if options.project:
+        split(options.project)
+    with scratch_folder() as scratch:
+        sender = Sender(scratch, options.project)
+        if options.watch:
+            _watch(sender, options)
+        return _once(sender, _chosen(options.folders), options.all)
+
+
+def _once(sender: Sender, folders: list[RunFolder], everything: bool) -> int:
+    sent, failed, left = 0, 0, 0
+    for i, folder in enumerate(folders, start=1):
+        cfg = tracking_of(folder)
+        if cfg.mode == DISABLED and not everything:
+            left += 1
+            continue
+        # Without a connection every other run would fail in the same way: one line is enough.
+        sender.project(cfg)
+        try:
+            done = sender.send(folder)
+        except UserError as error:
+            failed, done = failed + 1, f"failed: {error}"
+        sent += done.startswith("sent")
+        print(f"[{i}/{len(folders)}] {full_name(folder)}: {done}", flush=True)
+    print(f"{sent} runs sent, {len(folders) - sent - failed - left} left as they are", end="")
+    print(f", {failed} failed" if failed else "", end="")
+    print(f", {left} have tracking=disabled (--all sends them, too)" if left else "")
+    return 1 if failed else 0
+
+
+def _watch(sender: Sender, options: argparse.Namespace) -> None:
+    """Send what is new, again and again; a network that comes and goes does not end it."""
+    said: dict[str, str] = {}
+    first = True
+    try:
+        while True:
+            for folder in _chosen(options.folders):
+                cfg = tracking_of(folder)
+                if cfg.mode == DISABLED and not options.all:
+                    continue
+                if first:
+                    sender.project(cfg)
+                    first = False
+                try:
+                    done = sender.follow(folder)
+                except UserError as error:
+                    sender.forget()
+                    done = f"failed: {error}"
+                name = full_name(folder)
+                if done not in (CURRENT, said.get(name)):
+                    print(f"{time.strftime('%H:%M:%S')} {name}: {done}", flush=True)
+                said[name] = done
+            time.sleep(options.every)
+    finally:
+        sender.leave()
+
+
+def _chosen(paths: list[str]) -> list[RunFolder]:
+    found = {}
+    for path in paths:
+        runs = list(find_runs(path))
+        if not runs:
+            raise UserError(f"{path} is not a run folder and holds none")
+        found.update({run.path.resolve(): run for run in runs})
+    return list(found.values())
+
+
+def _parse(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m s2m.sync", description=__doc__)
+    add = parser.add_argument
+    add("folders", nargs="*", default=["runs"], metavar="FOLDER", help="run, or folder of runs")
+    add("--project", metavar="ENTITY/NAME", help="send there (default: as each run's config says)")
+    add("--all", action="store_true", help="also runs with tracking=disabled")
+    add("--watch", action="store_true", help="go on until Ctrl-C")
+    add("--every", type=float, default=30.0, metavar="SECONDS", help="between two looks (30)")
+    return parser.parse_args(words)
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,55 @@
+"""What of a run is more than a number: tables of episodes, films, and checkpoints if asked for."""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from s2m.run.folder import RunFolder
+from s2m.tracking.contents import FILMS
+
+SUCCESS = "success"
+"""Name of the table of an evaluation."""
+
+
+def tables(folder: RunFolder) -> dict[str, Any]:
+    """Return the evaluation as W&B tables: success per number of balls, and every episode."""
+    import pyarrow.parquet as pq
+    import wandb
+
+    result = folder.result("evaluate") or {"successes": {}}
+    rates: list[Any] = [
+        [int(k), counts["n"], counts["strict"], counts["no_drop"]]
+        for k, counts in result["successes"].items()
+    ]
+    found = {SUCCESS: wandb.Table(columns=["k", "episodes", "strict", "no_drop"], data=rates)}
+    if "episodes" in result:
+        episodes = pq.read_table(folder.path / result["episodes"])
+        data: list[Any] = [list(row.values()) for row in episodes.to_pylist()]
+        found["episodes"] = wandb.Table(columns=episodes.column_names, data=data)
+    return found
+
+
+def films(folder: RunFolder) -> Iterator[tuple[str, str, Any]]:
+    """Yield checksum, name and W&B video of the films that lie in the folder."""
+    import wandb
+
+    for path in sorted(path for kind in FILMS for path in folder.path.glob(kind)):
+        video = wandb.Video(str(path), format=path.suffix[1:])  # pyright: ignore
+        yield _checksum(path.read_bytes()), path.stem, video
+
+
+def artifacts(folder: RunFolder, run_id: str) -> Iterator[tuple[str, str, Any, list[str]]]:
+    """Yield checksum, name, W&B artifact and aliases of the checkpoints that a run keeps."""
+    import wandb
+
+    for path in sorted(folder.checkpoints.glob("*-*.pt")):
+        iteration, _, tag = path.stem.partition("-")
+        artifact = wandb.Artifact(
+            f"policy-{run_id}", type="checkpoint", metadata={"iteration": int(iteration)}
+        )
+        artifact.add_file(str(path), name="checkpoint.pt", policy="immutable")
+        yield _checksum(path.read_bytes()), path.name, artifact, [tag]
+
+
+def _checksum(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

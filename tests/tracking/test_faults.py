@@ -1,0 +1,183 @@
+"""Whatever W&B does, a run ends as it would have without it, and sync makes up for the rest."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from s2m.outcomes import FINISHED, STOPPED
+from s2m.run.events import Events
+from s2m.run.journal import Journal
+from s2m.stages import execute
+from tests.test_train import assert_same, create, outcome
+from tests.tracking.conftest import assert_mirrored, stored, sync, train, until
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory):
+    """The same run without W&B."""
+    folder = create(tmp_path_factory.mktemp("calm") / "exp" / "run")
+    assert execute(folder, last="train") == FINISHED
+    return outcome(folder)
+
+
+def has_rows(server, folder, n):
+    return lambda: (run := stored(server, folder)) is not None and len(run.history) >= n
+
+
+def off_events(folder):
+    return [event for event in Events(folder).read() if event["kind"] == "tracking_off"]
+
+
+def assert_made_up_for(server, folder):
+    """Sync, look at the server, sync again: nothing may be doubled."""
+    done = sync(folder.path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert_mirrored(server, folder)
+    lines = list(stored(server, folder).history)
+    again = sync(folder.path)
+    assert again.returncode == 0 and "up to date" in again.stdout, again.stdout + again.stderr
+    assert stored(server, folder).history == lines
+
+
+def test_an_online_run_is_mirrored_as_it_trains(server, make, calm):
+    folder = make()
+    assert train(folder, {8: until(has_rows(server, folder, 5))}) == []
+    assert_same(outcome(folder), calm)
+    run = stored(server, folder)
+    assert (run.display, run.group, run.job_type, run.state) == ("run", "pfds", "train", "finished")
+    assert run.tags == ["demo", "dummy", "exp", "permuted"]
+    assert [row["iteration"] for row in run.rows()] == list(range(1, 13))
+    assert run.config["encoder"]["value"]["name"] == "pfds"
+    assert not off_events(folder)
+    assert_made_up_for(server, folder)
+
+
+def test_a_killed_run_goes_on_from_an_older_checkpoint(server, make, calm):
+    folder = make()
+    child = os.fork()
+    if child == 0:
+        try:
+            train(folder, {9: lambda mirror: signal.pause()})
+        finally:
+            os._exit(1)
+    until(has_rows(server, folder, 9))(None)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    # Its follower sends the end of the dead attempt before the next one takes over.
+    until(lambda: has_rows(server, folder, 9)() and stored(server, folder).exit_code == 1)(None)
+    train(folder)
+    assert_same(outcome(folder), calm)
+    assert stored(server, folder).state == "finished"
+    assert_made_up_for(server, folder)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR2])
+def test_a_stopped_run_is_preempted_and_goes_on(server, make, calm, number):
+    folder = make()
+
+    def stop(mirror):
+        until(has_rows(server, folder, 1))(mirror)
+        os.kill(mirror.pid, number)  # a scheduler sends it to every process of a job
+        os.kill(os.getpid(), number)
+
+    train(folder, {6: stop})
+    assert folder.result("train") is None
+    run = stored(server, folder)
+    assert run.state in ("preempted", "failed") and len(run.history) == 6
+    assert_mirrored(server, folder)
+    train(folder)
+    assert_same(outcome(folder), calm)
+    assert [row["iteration"] for row in run.rows()] == list(range(1, 13))
+    assert_made_up_for(server, folder)
+
+
+def test_offline_is_sent_later(server, make, calm, monkeypatch):
+    folder = make("run", "tracking=offline")
+    train(folder)
+    assert_same(outcome(folder), calm)
+    assert not server.asked and not folder.tracking_log.exists()
+    assert_made_up_for(server, folder)
+    assert stored(server, folder).state == "failed"  # it was never evaluated
+
+
+FAULTS = {
+    "500": lambda path, operation: 500,
+    "rows-500": lambda path, operation: 500 if "file_stream" in path else None,
+    "drop": lambda path, operation: "drop",
+    "hang": lambda path, operation: "hang",
+    "401": lambda path, operation: 401,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_server_that_fails_from_the_start(server, make, calm, fault):
+    folder = make("run", "tracking.finish_seconds=3")
+    server.fault = FAULTS[fault]
+    (said,) = train(folder)
+    assert_same(outcome(folder), calm)
+    (event,) = off_events(folder)
+    assert event["reason"] in said and "\n" not in event["reason"]
+    server.fault = lambda path, operation: None
+    server.released.set()
+    assert_made_up_for(server, folder)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_server_that_fails_in_the_middle(server, make, calm, fault):
+    folder = make("run", "tracking.finish_seconds=3")
+
+    def spoil(mirror):
+        until(has_rows(server, folder, 2))(mirror)
+        server.fault = FAULTS[fault]
+
+    train(folder, {7: spoil})
+    assert_same(outcome(folder), calm)
+    server.fault = lambda path, operation: None
+    server.released.set()
+    assert_made_up_for(server, folder)
+
+
+def children(pid, name):
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = status.read_text().rsplit(")", 1)
+        except OSError:
+            continue
+        if name in words[0] and int(words[1].split()[1]) == pid:
+            found.append(int(status.parent.name))
+    return found
+
+
+@pytest.mark.parametrize("victim", ["wandb-core", "mirror"])
+def test_the_client_is_killed(server, make, calm, victim):
+    folder = make()
+
+    def kill(mirror):
+        until(has_rows(server, folder, 2))(mirror)
+        for pid in children(mirror.pid, "wandb-core") if victim == "wandb-core" else [mirror.pid]:
+            os.kill(pid, signal.SIGKILL)
+
+    (said,) = train(folder, {7: kill})
+    assert "the run goes on" in said
+    assert_same(outcome(folder), calm)
+    assert len(off_events(folder)) == 1
+    assert_made_up_for(server, folder)
+
+
+def test_a_run_that_was_taken_back_is_taken_back_at_wandb(server, make, calm):
+    """Stopped behind what W&B has: a reader must not see rows that the journal has no more."""
+    folder = make()
+    train(folder, {6: lambda mirror: folder.stop.touch()})
+    for path in sorted(folder.checkpoints.glob("*.pt"))[1:]:
+        path.unlink()
+    until(lambda: stored(server, folder).exit_code is not None)(None)
+    assert len(stored(server, folder).history) == 6
+    folder.stop.touch()
+    assert execute(folder, last="train") == STOPPED  # goes back, and leaves at once
+    assert len(Journal(folder).table()) < 6
+    assert_made_up_for(server, folder)
