@@ -1,10 +1,12 @@
 """The command that turns runs into tables, figures and a report.
 
 python analysis/make_tables.py [--runs runs] [--out tables] [--experiment NAME] [--budget NAME]
+                               [--teacher RUN] [--distill [SETTING ...]]
 
 writes every table as .tex, .md and .csv, every figure as .pdf, .svg and .png, report.html with all
 of them, and teacher.json with the best teacher. Runs that may not be compared are left out and
-named. It reads run folders only: no torch, no simulator, no network.
+named. It reads run folders only: no torch, no simulator, no network. With --distill the best
+teacher, or that of --teacher, then teaches a tactile student, and the report shows both.
 """
 
 import argparse
@@ -21,6 +23,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table as Display
 
+from analysis.distillation import distil
 from analysis.figures.draw import render
 from analysis.figures.every import every_figure
 from analysis.report import Picture, build, picture
@@ -29,7 +32,7 @@ from analysis.study import LeftOut, Study, make_study, require_runs
 from analysis.tables.every import every_table
 from analysis.tables.model import Table
 from analysis.tables.write import to_csv, to_latex, to_markdown
-from analysis.teacher import Choice, choose, reasons
+from analysis.teacher import Choice, choose, override, reasons
 from s2m.errors import UserError
 
 SHOWN = 10
@@ -51,10 +54,15 @@ def options(words: list[str]) -> argparse.Namespace:
     add("--budget", help="only runs of this budget (default: the one with most finished runs)")
     add("--mix-code", action="store_true", help="compare runs of different code, too")
     add("--strip", action="store_true", help="also film the best teacher (needs torch and GL)")
+    add("--teacher", metavar="RUN", help="let this run teach instead of the best one")
+    add(
+        "--distill", nargs="*", metavar="SETTING",
+        help="distil a student from the teacher; settings of s2m.distill, e.g. cluster=slurm",
+    )  # fmt: skip
     return parser.parse_args(words)
 
 
-def main(words: list[str]) -> None:
+def main(words: list[str]) -> int:
     """Make everything and say what was made, what is missing and what was left out."""
     chosen = options(words)
     console = Console(width=None if sys.stdout.isatty() else 140)
@@ -67,6 +75,8 @@ def main(words: list[str]) -> None:
     study = make_study(frames, chosen.budget, chosen.mix_code)
     require_runs(study, str(chosen.runs))
     choice = choose(study)
+    if chosen.teacher is not None:
+        choice = override(choice, study, chosen.teacher)
     made = write(study, choice, chosen.out, command(words), strip=chosen.strip, watch=watch)
     console.print(display(made[0]))
     for line in reasons(choice):
@@ -74,6 +84,7 @@ def main(words: list[str]) -> None:
     for line in describe_left_out(study.left_out):
         console.print(line, highlight=False, markup=False, style="yellow", soft_wrap=True)
     console.print(f"Wrote {len(made)} tables and {chosen.out / 'report.html'}", highlight=False)
+    return 0 if chosen.distill is None else distil(choice, chosen)
 
 
 def command(words: list[str]) -> str:
@@ -137,11 +148,13 @@ def film(choice: Choice, out: Path) -> Picture:
 def _teacher(choice: Choice | None) -> dict[str, object]:
     if choice is None:
         return {"run": None, "reasons": reasons(None)}
-    best = choice.best
+    best, teacher = choice.best, choice.teacher
     return {
-        "run": best.run.id,
-        "path": best.run.link,
-        "signature": best.run.signature,
+        "run": teacher.id,
+        "path": teacher.link,
+        "signature": teacher.signature,
+        "overridden": choice.instead is not None,
+        "best": best.run.id,
         "k": choice.k,
         "selection_no_drop": best.no_drop.rate,
         "selection_strict": best.strict.rate,

@@ -76,9 +76,8 @@ def tactile_panel(cells: np.ndarray, height: int) -> np.ndarray:
     # Rows of the map run from rear to front, columns from right to left.
     seen = cells[::-1, ::-1]
     row, column = np.arange(height) * rows / height, np.arange(width) * columns / width
-    image = np.where(
-        seen[row.astype(int)][:, column.astype(int), None], np.uint8(TOUCHED), np.uint8(EMPTY)
-    )
+    colours = np.array([EMPTY, TOUCHED], dtype=np.uint8)
+    image = colours[seen[row.astype(int)][:, column.astype(int)].astype(int)]
     image[np.diff(row.astype(int), prepend=0) > 0] = GAP
     image[:, np.diff(column.astype(int), prepend=0) > 0] = GAP
     image[[0, -1]], image[:, [0, -1]] = GAP, GAP

@@ -10,11 +10,9 @@ import numpy as np
 from analysis.frames import (
     CRITERIA,
     ELAPSED,
-    FAILED,
     FINISHED,
     PENDING,
     POINTS,
-    RUNNING,
     STOPPED,
     SYMMETRY,
     Curves,
@@ -25,11 +23,12 @@ from analysis.frames import (
 )
 from analysis.sources.code import code_key
 from analysis.sources.episodes import read_evaluation
+from analysis.sources.state import state_of
+from analysis.sources.students import read_student
 from s2m.errors import UserError, unknown
 from s2m.run.events import Event, Events
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
-from s2m.run.lock import current_attempt
 from s2m.run.metrics import ITERATION
 
 TIME = "time/iteration"
@@ -49,15 +48,18 @@ def load(
     if experiment is not None and not folders:
         names = sorted({folder.path.parent.name for folder in find_runs(root)})
         raise unknown("experiment", experiment, names or ["none: there is no run yet"])
-    runs, unread = [], []
+    runs, students, unread = [], [], []
     for folder in watch(folders, len(folders)):
         name = f"{folder.path.parent.name}/{folder.path.name}"
         try:
-            runs.append(_read(folder, name))
+            if folder.is_student:
+                students.append(read_student(folder, name))
+            else:
+                runs.append(_read(folder, name))
         except (UserError, OSError, KeyError, TypeError, ValueError) as error:
             said = str(error) if isinstance(error, UserError) else f"damaged: {error!r}"
             unread.append(Unread(name, said))
-    return Frames(runs, unread)
+    return Frames(runs, unread, students)
 
 
 def _read(folder: RunFolder, name: str) -> Run:
@@ -67,7 +69,7 @@ def _read(folder: RunFolder, name: str) -> Run:
     events = Events(folder).read()
     levels = _levels(result, events)
     curves, seconds, last = _curves(folder, levels)
-    state, reason = _state(folder, events)
+    state, reason = state_of(folder, events)
     evaluation, remark = read_evaluation(folder) if result else (None, "")
     return Run(
         id=name,
@@ -111,18 +113,6 @@ def _levels(result: dict[str, Any] | None, events: list[Event]) -> Levels:
     if result is not None:
         return {int(level): int(at) for level, at in result["levels"].items()}
     return {int(e["level"]): int(e["iteration"]) for e in events if e["kind"] == "level"}
-
-
-def _state(folder: RunFolder, events: list[Event]) -> tuple[str, str]:
-    """Tell where the stage stands that has no result yet, and why it failed."""
-    attempt = current_attempt(folder)
-    if attempt is None:
-        return PENDING, ""
-    # None: on another host, where only its scheduler could know.
-    if attempt.is_alive() is not False:
-        return RUNNING, ""
-    failures = [e for e in events if e["kind"] == "failed" and e["attempt"] == attempt.number]
-    return (FAILED, str(failures[-1].get("reason", ""))) if failures else (STOPPED, "")
 
 
 def _curves(folder: RunFolder, levels: Levels) -> tuple[Curves, float | None, int]:

@@ -1,0 +1,18 @@
+"""Where a run stands that has no result yet, from the traces in its folder."""
+
+from analysis.frames import FAILED, PENDING, RUNNING, STOPPED
+from s2m.run.events import Event
+from s2m.run.folder import RunFolder
+from s2m.run.lock import current_attempt
+
+
+def state_of(folder: RunFolder, events: list[Event]) -> tuple[str, str]:
+    """Tell where the stage stands that has no result yet, and why it failed."""
+    attempt = current_attempt(folder)
+    if attempt is None:
+        return PENDING, ""
+    # None: on another host, where only its scheduler could know.
+    if attempt.is_alive() is not False:
+        return RUNNING, ""
+    failures = [e for e in events if e["kind"] == "failed" and e["attempt"] == attempt.number]
+    return (FAILED, str(failures[-1].get("reason", ""))) if failures else (STOPPED, "")
