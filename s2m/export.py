@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from s2m.config import EnvCfg
 from s2m.env import NUM_ACTIONS, TransportEnv
 from s2m.errors import UserError, run_command
+from s2m.policy import Joint
 from s2m.run.files import write_json
 from s2m.scaling import ball_scaling, command_scale, proprio_scaling
 from s2m.sim.robot import LEG_JOINTS, LEGS, MAX_BALLS
@@ -73,6 +74,7 @@ class ExportedTeacher(nn.Module):
         joined = torch.cat([self.vector(proprio, command), self.actor.encode(scaled)], -1)
         # The policy splits its first weight to spare a gradient, which ONNX cannot tell.
         first, *rest = self.actor.mlp
+        assert isinstance(first, Joint)
         actions = nn.Sequential(*rest)(F.linear(joined, first.weight, first.bias))
         return actions.clamp(-self.clip, self.clip)
 
