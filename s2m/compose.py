@@ -12,6 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from s2m import config
+from s2m.distill.config import DistillCfg, StudentCfg
 from s2m.encoders.config import EncoderCfg
 from s2m.errors import UserError, unknown
 from s2m.settings import validate
@@ -32,10 +33,12 @@ for _group, _schema in {
     "budget": config.BudgetCfg,
     "ppo": config.PpoCfg,
     "evaluate": config.EvaluationCfg,
+    "distill": DistillCfg,
     "tracking": config.TrackingCfg,
 }.items():
     _store.store(group=_group, name="schema", node=_schema)
 _store.store(name="run_schema", node=config.RunCfg(sim=None, cluster=None))
+_store.store(name="student_schema", node=StudentCfg(sim=None, cluster=None))
 _store.store(name="replay_schema", node=config.ReplayCfg(sim=None))
 _store.store(name="evaluate_schema", node=config.EvaluateCfg(sim=None))
 

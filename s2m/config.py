@@ -372,6 +372,15 @@ class RunCfg:
 
 
 @dataclass
+class FaultsCfg:
+    """What a tactile plate may do wrong; no student is taught with faults."""
+
+    dropout: float = setting(0.0, "chance that a touched cell reads empty", low=0, high=1)
+    false_contacts: float = setting(0.0, "chance that an empty cell reads touched", low=0, high=1)
+    delay: int = setting(0, "control steps by which the map comes late", low=0, high=50)
+
+
+@dataclass
 class ReplayCfg:
     """What `python -m s2m.replay` shows."""
 
@@ -384,6 +393,8 @@ class ReplayCfg:
     width: int = setting(640, "width of a frame, pixels", low=64, high=1280)
     height: int = setting(480, "height of a frame, pixels", low=64, high=960)
     seed: int = setting(0, "seed of the episode", low=0, high=2**63 - 1)
+    tactile: bool = setting(False, "show the tactile map beside the robot; a student's always is")
+    faults: FaultsCfg = field(default_factory=FaultsCfg)
     task: TaskCfg = field(default_factory=TaskCfg)
     sim: Any = field(default_factory=MujocoCfg)
 
@@ -396,5 +407,6 @@ class EvaluateCfg(EvaluationCfg):
     run: str = setting("", "run folder whose policy acts instead, in its own task")
     store: bool = setting(False, "replace the run's own evaluation by this one")
     out: str = setting("", "file for one row per episode: .csv (empty: none)")
+    faults: FaultsCfg = field(default_factory=FaultsCfg)
     task: TaskCfg = field(default_factory=TaskCfg)
     sim: Any = field(default_factory=MujocoCfg)

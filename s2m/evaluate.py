@@ -16,7 +16,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from s2m.compose import describe, load
-from s2m.config import EnvCfg, EvaluateCfg, EvaluationCfg
+from s2m.config import EnvCfg, EvaluateCfg, EvaluationCfg, FaultsCfg
 from s2m.episodes import Row, run_episodes
 from s2m.errors import UserError, run_command
 from s2m.outcomes import FINISHED, STOPPED
@@ -27,7 +27,7 @@ from s2m.run.folder import RunFolder
 from s2m.run.lock import RunLock
 from s2m.sim.robot import MAX_BALLS
 from s2m.stopping import StopRequest, stop_signals
-from s2m.trained import Trained, cast
+from s2m.trained import Student, Trained, cast, open_policy
 
 
 def summary(rows: list[Row]) -> Table:
@@ -67,7 +67,7 @@ def evaluate(
     cfg: EvaluationCfg | None = None,
 ) -> str:
     """Judge the policy of a run folder, by `cfg` or its frozen config (FINISHED or STOPPED)."""
-    trained = Trained(folder.path)
+    trained = open_policy(folder.path)
     cfg = cfg or trained.cfg.evaluate
     torch.set_num_threads(1)
     env = environment(trained.cfg.environment(), cfg)
@@ -107,7 +107,7 @@ def environment(base: EnvCfg, cfg: EvaluationCfg) -> EnvCfg:
     return replace(base, permute=permute, seed=cfg.seed)
 
 
-def _result(trained: Trained, cfg: EvaluationCfg, rows: list[Row]) -> dict[str, Any]:
+def _result(trained: Trained | Student, cfg: EvaluationCfg, rows: list[Row]) -> dict[str, Any]:
     summary = {}
     for k in cfg.levels:
         group = [row for row in rows if row["k"] == k]
@@ -183,8 +183,10 @@ def _replace_evaluation(cfg: EvaluateCfg, console: Console) -> list[Row]:
     import pyarrow.parquet as pq
 
     folder = RunFolder.open(cfg.run)
-    if folder.result("train") is None:
+    if folder.result("distill" if folder.is_student else "train") is None:
         raise UserError(f"{folder.path} has not finished training: only then it is evaluated")
+    if cfg.faults != FaultsCfg():
+        raise UserError("store = true: faults are for trying, an evaluation that counts has none")
     stage = EvaluationCfg(**{item.name: getattr(cfg, item.name) for item in fields(EvaluationCfg)})
     with stop_signals() as stop, RunLock.acquire(folder) as lock:
         if evaluate(folder, lock, stop, Progress(console, live=False), stage) == STOPPED:

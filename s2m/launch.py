@@ -11,6 +11,7 @@ python -m s2m.status shows where runs stand, s2m.logs RUN what one printed, s2m.
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -23,6 +24,7 @@ from s2m.cluster.state import QUEUED, RUNNING
 from s2m.cluster.submission import launch_lock, submission_of
 from s2m.compose import CONF, describe
 from s2m.config import CLUSTERS, RunCfg, SlurmCfg
+from s2m.distill.config import StudentCfg
 from s2m.errors import UserError, run_command
 from s2m.outcomes import CODES
 from s2m.tracking.choice import choose
@@ -40,12 +42,20 @@ def main(words: list[str]) -> int:
     if not many and len(expand(words)) > 1:
         raise UserError("the command names several runs: add -m to run them all")
     cells = compose_cells(words)
+    steps = make_steps(follow_ups(words), Path(cells[0].root), cells[0].experiment)
+    return launch(cells, steps, many)
+
+
+def launch(cells: Sequence[RunCfg | StudentCfg], steps: list[Step], many: bool) -> int:
+    """Execute checked cells and the commands after them, here or where their config says.
+
+    One cell alone, without `many`, runs in this process.
+    """
     console = Console(soft_wrap=True)
     if not console.is_terminal:
         console.width = 140
     cfg = cells[0]
     root = Path(cfg.root)
-    steps = make_steps(follow_ups(words), root, cfg.experiment)
     slurm = isinstance(cfg.cluster, SlurmCfg)
     if slurm:
         from s2m.cluster.slurm import check
@@ -76,8 +86,9 @@ def _foreground(cell: Cell) -> int:
     from s2m.stages import execute
     from s2m.tracking.mirror import Mirror
 
-    with Mirror(cell.folder, print) as mirror:
-        mirror.outcome = execute(cell.folder, Progress.automatic(), mirror=mirror)
+    progress = Progress.automatic()
+    with Mirror(cell.folder, progress.say) as mirror:
+        mirror.outcome = execute(cell.folder, progress, mirror=mirror)
     print(f"{mirror.outcome}: {cell.folder.path}")
     return CODES[mirror.outcome]
 

@@ -69,13 +69,17 @@ class Scaler:
 
     def __call__(self, observed: TensorDict) -> TensorDict:
         """Return vector (n, 261), that is proprioception and command, balls and balls_clean."""
-        vector = torch.cat([observed["proprio"], observed["command"]], -1)
         scaled = {
-            "vector": vector.sub_(self.offset).mul_(self.scale),
+            "vector": self.vector(observed),
             "balls": self.balls(observed["balls"]),
             "balls_clean": self.balls(observed["balls_clean"]),
         }
         return TensorDict(scaled, batch_size=observed.batch_size, device=observed.device)
+
+    def vector(self, observed: TensorDict) -> Tensor:
+        """Return proprioception and command (n, 261), scaled."""
+        vector = torch.cat([observed["proprio"], observed["command"]], -1)
+        return vector.sub_(self.offset).mul_(self.scale)
 
     def balls(self, balls: Tensor) -> Tensor:
         """Scale balls (n, H, N, 14); empty slots, whose activity is 0, stay all zero."""

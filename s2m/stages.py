@@ -21,11 +21,16 @@ def execute(
 
     Raises Busy if another process is at it. A mirror is started once the folder is ours.
     """
+    from s2m.distill.dagger import distill
     from s2m.evaluate import evaluate
     from s2m.train import train
 
     watch = mirror.check if mirror else lambda: None
-    stages = {"train": partial(train, watch=watch), "evaluate": evaluate}
+    stages = {
+        "train": partial(train, watch=watch),
+        "distill": distill,
+        "evaluate": evaluate,
+    }
     if not unfinished(folder, last):
         return FINISHED
     with stop_signals() as stop, RunLock.acquire(folder, steal=_orphaned(folder)) as lock:

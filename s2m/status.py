@@ -55,7 +55,7 @@ def survey(root: Path) -> list[Entry]:
     queue, found = Queue.read(), []
     for folder in find_runs(root):
         try:
-            found.append((folder, inspect(folder, total_iterations(folder), queue)))
+            found.append((folder, inspect(folder, total_iterations(folder.config()), queue)))
         except (UserError, KeyError, TypeError) as error:
             found.append((folder, RunState("unreadable", failure=str(error))))
     ended = [folder for folder, state in found if _has_ended(state)]

@@ -1,7 +1,7 @@
-"""The policy of a run folder, ready to act, beside the reference agents."""
+"""The policy of a run folder, teacher or student, ready to act, beside the reference agents."""
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import torch
@@ -9,7 +9,10 @@ from tensordict import TensorDict
 
 from s2m.agents import AGENTS, Agent
 from s2m.compose import from_dict
-from s2m.config import EnvCfg, EvaluateCfg, ReplayCfg, RunCfg
+from s2m.config import EnvCfg, EvaluateCfg, FaultsCfg, ReplayCfg, RunCfg
+from s2m.distill.config import StudentCfg
+from s2m.distill.sensing import TactileAgent
+from s2m.distill.student import TactSet
 from s2m.env import NUM_ACTIONS, TransportEnv
 from s2m.errors import UserError, unknown
 from s2m.learner import make_actor
@@ -21,13 +24,12 @@ from s2m.sim.robot import MAX_BALLS
 from s2m.task.observations import BALL_FRAMES, BALL_SIZE, PROPRIO_FRAMES, PROPRIO_SIZE
 
 
-class Trained:
-    """A run's config and the actor of its newest sound checkpoint."""
+class Policy:
+    """What the policies of all run folders share."""
 
-    def __init__(self, path: Path | str) -> None:
-        """Open a run folder; the policy is loaded when it is first used."""
-        self.folder = RunFolder.open(path)
-        self.cfg = from_dict(RunCfg, self.folder.config())
+    def __init__(self, folder: RunFolder) -> None:
+        """Take a run folder; the policy is loaded when it is first used."""
+        self.folder = folder
 
     @cached_property
     def checkpoint(self) -> checkpoint.Checkpoint:
@@ -36,6 +38,24 @@ class Trained:
         if found is None:
             raise UserError(f"{self.folder.path} has no checkpoint yet: train it first")
         return found
+
+    def misfit(self, error: Exception) -> UserError:
+        """Return the error for a checkpoint of other sizes."""
+        return UserError(
+            f"{self.checkpoint.path} does not fit the config of its run: "
+            f"{str(error).splitlines()[0]}"
+        )
+
+
+class Trained(Policy):
+    """A run's config and the actor of its newest sound checkpoint."""
+
+    def __init__(self, path: Path | str) -> None:
+        """Open a run folder that was trained."""
+        super().__init__(RunFolder.open(path))
+        if self.folder.is_student:
+            raise UserError(f"{path} is a student: allowed here is a run that was trained")
+        self.cfg = from_dict(RunCfg, self.folder.config())
 
     @cached_property
     def actor(self) -> SetPolicy:
@@ -54,10 +74,7 @@ class Trained:
         try:
             actor.load_state_dict(self.checkpoint.state["learner"]["actor_state_dict"])
         except (RuntimeError, KeyError) as error:
-            raise UserError(
-                f"{self.checkpoint.path} does not fit the config of its run: "
-                f"{str(error).splitlines()[0]}"
-            ) from error
+            raise self.misfit(error) from error
         return actor.eval()
 
     @cached_property
@@ -77,11 +94,45 @@ class Trained:
         return lambda: self.act(env.get_observations())
 
 
+class Student(Policy):
+    """A student's config and the network of its newest sound checkpoint."""
+
+    def __init__(self, path: Path | str) -> None:
+        """Open a run folder that was distilled."""
+        super().__init__(RunFolder.open(path))
+        self.cfg = from_dict(StudentCfg, self.folder.config())
+
+    @cached_property
+    def actor(self) -> TactSet:
+        """The network."""
+        student = TactSet(self.cfg.distill)
+        try:
+            student.load_state_dict(self.checkpoint.state["student"])
+        except (RuntimeError, KeyError) as error:
+            raise self.misfit(error) from error
+        return student.eval()
+
+    def agent(self, env: TransportEnv, faults: FaultsCfg | None = None) -> TactileAgent:
+        """Return the policy as an agent of an environment, whose plate may have faults."""
+        scaler = Scaler(self.cfg.task.command, env.device)
+        return TactileAgent(self.actor.to(env.device), scaler, env, faults)
+
+
+def open_policy(path: Path | str) -> Trained | Student:
+    """Open the run folder of a teacher or of a student."""
+    return Student(path) if RunFolder.open(path).is_student else Trained(path)
+
+
 def cast(cfg: EvaluateCfg | ReplayCfg) -> tuple[Callable[[TransportEnv], Agent], EnvCfg, str]:
     """Return who acts, the environment that belongs to it, and the actor's name."""
-    if cfg.run:
-        trained = Trained(cfg.run)
-        return trained.agent, trained.cfg.environment(), trained.folder.path.name
+    policy = open_policy(cfg.run) if cfg.run else None
+    if not isinstance(policy, Student) and cfg.faults != FaultsCfg():
+        raise UserError("faults are those of the tactile plate: they need run=FOLDER of a student")
+    if isinstance(policy, Student):
+        make = partial(policy.agent, faults=cfg.faults)
+        return make, policy.cfg.environment(), policy.folder.path.name
+    if policy is not None:
+        return policy.agent, policy.cfg.environment(), policy.folder.path.name
     if cfg.agent not in AGENTS:
         raise unknown("agent", cfg.agent, AGENTS)
     return AGENTS[cfg.agent], EnvCfg(task=cfg.task, sim=cfg.sim), f"agent {cfg.agent}"

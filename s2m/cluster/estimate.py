@@ -1,7 +1,7 @@
 """What a sweep will cost in time and disk, from runs of the same kind that were measured."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +49,9 @@ def estimate(cells: Sequence[Cell], root: Path) -> Cost | None:
                 rates.setdefault(key, []).append(measured)
     total = Cost(0.0, 0.0)
     for cell in cells:
-        known = [rates[key] for key in _keys_of(cell) if key in rates]
-        forecast = FORECAST.get((cell.cfg.budget.name, cell.cfg.sim.name))
+        keys = _keys(asdict(cell.cfg))
+        known = [rates[key] for key in keys if key in rates]
+        forecast = FORECAST.get((keys[-1][0], cell.cfg.sim.name))
         kind = known[0] if known else [forecast] if forecast else []
         if not kind:
             return None
@@ -64,15 +65,12 @@ def estimate(cells: Sequence[Cell], root: Path) -> Cost | None:
 
 
 def _keys(config: dict[str, Any]) -> list[tuple]:
-    budget = config["budget"]
+    """Return what runs must share to cost the same, the closest kinship first."""
+    budget = config["distill" if "distill" in config else "budget"]
     kind = (budget["name"], budget["version"], budget["num_envs"], config["sim"]["name"])
+    if "distill" in config:
+        return [("student", *kind)]
     return [(*kind, config["encoder"]["name"]), kind]
-
-
-def _keys_of(cell: Cell) -> list[tuple]:
-    cfg = cell.cfg
-    kind = (cfg.budget.name, cfg.budget.version, cfg.budget.num_envs, cfg.sim.name)
-    return [(*kind, cfg.encoder.name), kind]
 
 
 def _measure(folder: RunFolder) -> Cost | None:
@@ -80,7 +78,7 @@ def _measure(folder: RunFolder) -> Cost | None:
     times = [
         row["time/iteration"] for _, row in Journal(folder).tail(10) if "time/iteration" in row
     ]
-    if not times or folder.result("train") is None:
+    if not times or folder.result("distill" if folder.is_student else "train") is None:
         return None
     size = sum(path.stat().st_size for path in folder.path.rglob("*") if path.is_file())
     return Cost(sum(times) / len(times), size)

@@ -37,7 +37,7 @@ class Pack:
         # Started again, it must not repeat what has failed: only the user decides that.
         failed = [f for f in folders if slurm_restarts() and _state(f) == FAILED]
         pool = Pool(
-            [(f, total_iterations(f)) for f in folders if f not in failed],
+            [(f, total_iterations(f.config())) for f in folders if f not in failed],
             workers=len(folders), console=Console(width=140), threads=self.threads,
         )  # fmt: skip
         pool.run()

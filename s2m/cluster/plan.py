@@ -1,14 +1,16 @@
 """The plan of a sweep: every cell with its folder, its state and what will be done about it."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich.table import Table
 
 from s2m.cluster.queue import Queue
-from s2m.cluster.state import NEW, RESUME, RunState, inspect
+from s2m.cluster.state import NEW, RESUME, RunState, inspect, total_iterations
 from s2m.compose import CONF
 from s2m.config import RunCfg
+from s2m.distill.config import StudentCfg
 from s2m.outcomes import FAILED
 from s2m.run.code import code_state
 from s2m.run.folder import RunFolder
@@ -19,7 +21,7 @@ from s2m.run.identity import run_path
 class Cell:
     """One run of a sweep."""
 
-    cfg: RunCfg
+    cfg: RunCfg | StudentCfg
     folder: RunFolder
     state: RunState
 
@@ -29,12 +31,13 @@ class Cell:
         return retry or self.state.status in (NEW, RESUME)
 
 
-def make_plan(cells: list[RunCfg], queue: Queue | None) -> list[Cell]:
+def make_plan(cells: Sequence[RunCfg | StudentCfg], queue: Queue | None) -> list[Cell]:
     """Look every cell up; nothing is written."""
     plan = []
     for cfg in cells:
-        folder = RunFolder(run_path(Path(cfg.root), cfg.experiment, asdict(cfg)))
-        plan.append(Cell(cfg, folder, inspect(folder, cfg.budget.iterations, queue)))
+        config = asdict(cfg)
+        folder = RunFolder(run_path(Path(cfg.root), cfg.experiment, config))
+        plan.append(Cell(cfg, folder, inspect(folder, total_iterations(config), queue)))
     return plan
 
 

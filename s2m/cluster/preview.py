@@ -7,7 +7,8 @@ from rich.console import Console
 from s2m.cluster.estimate import estimate
 from s2m.cluster.followup import Step
 from s2m.cluster.plan import Cell, plan_table
-from s2m.config import SlurmCfg
+from s2m.config import RunCfg, SlurmCfg
+from s2m.distill.config import StudentCfg
 from s2m.progress import duration
 
 
@@ -39,7 +40,7 @@ def _cost(due: list[Cell]) -> str:
     cost = estimate(due, Path(cfg.root))
     if cost is None:
         return (
-            f"time and disk are unknown: no run of budget {cfg.budget.name} on {cfg.sim.name} has "
+            f"time and disk are unknown: no run of budget {_budget(cfg)} on {cfg.sim.name} has "
             f"finished in {cfg.root}"
         )
     source = f"as measured in {cfg.root}"
@@ -51,3 +52,7 @@ def _cost(due: list[Cell]) -> str:
         hours = cost.seconds / 3600 * cfg.cluster.gpus / cfg.cluster.pack
         return f"about {hours:,.1f} GPU-hours and {disk} ({source})"
     return f"about {duration(cost.seconds)} of one core and {disk} ({source})"
+
+
+def _budget(cfg: RunCfg | StudentCfg) -> str:
+    return cfg.distill.name if isinstance(cfg, StudentCfg) else cfg.budget.name

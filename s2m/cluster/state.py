@@ -5,6 +5,7 @@ from typing import Any
 
 from s2m.cluster.queue import Job, Queue
 from s2m.cluster.submission import submission_of
+from s2m.distill.config import DistillCfg
 from s2m.outcomes import FAILED, FINISHED
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder, unfinished
@@ -20,7 +21,7 @@ class RunState:
 
     status: str
     stage: str = ""
-    """The stage that comes next or is under way: train or evaluate."""
+    """The stage that comes next or is under way: train, distill or evaluate."""
     iteration: int = 0
     total: int = 0
     level: int | None = None
@@ -41,9 +42,11 @@ class RunState:
         return None if self.seconds is None else (self.total - self.iteration) * self.seconds
 
 
-def total_iterations(folder: RunFolder) -> int:
-    """Return the budget of a run, from its frozen config."""
-    return int(folder.config()["budget"]["iterations"])
+def total_iterations(config: dict[str, Any]) -> int:
+    """Return the budget of a run: iterations of training, or epochs of a student."""
+    if "distill" in config:
+        return DistillCfg(**config["distill"]).total_epochs()
+    return int(config["budget"]["iterations"])
 
 
 def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunState:
@@ -109,8 +112,8 @@ def _describe(event: dict[str, Any]) -> str:
     """Write an event in a few words."""
     kind, iteration = event["kind"], event.get("iteration")
     where = f" at iteration {iteration}" if iteration is not None else ""
-    if kind == "level":
-        return f"level {event['level']}{where}"
+    if kind in ("level", "round"):
+        return f"{kind} {event[kind]}{where}"
     if kind == "attempt":
         return f"attempt {event['attempt']} began"
     if kind in ("stopped", "killed"):

@@ -22,12 +22,11 @@ from s2m.errors import UserError
 from s2m.run.events import Events
 from s2m.run.files import remove_temporary, replacing
 from s2m.run.folder import RunFolder
+from s2m.run.seal import MARK, TRAILER
 
 KEEP = 3
 """Untagged checkpoints that stay."""
 
-_MARK = b"\ns2m-sha256 "
-_TRAILER = len(_MARK) + 64 + 1
 _NAME = re.compile(r"(\d{9})(?:-([a-z0-9]{1,20}))?\.pt")
 _PLAIN = (bool, int, float, str, bytes, type(None))
 
@@ -70,7 +69,7 @@ def save(
     path = folder.checkpoints / name
     with replacing(path) as file:
         file.write(content)
-        file.write(_MARK + hashlib.sha256(content).hexdigest().encode() + b"\n")
+        file.write(MARK + hashlib.sha256(content).hexdigest().encode() + b"\n")
     untagged = [p for p in saved(folder) if "-" not in p.name and p.name <= name]
     for old in untagged[:-keep]:
         old.unlink(missing_ok=True)
@@ -107,10 +106,10 @@ def load(path: Path) -> Checkpoint:
         data = memoryview(path.read_bytes())
     except OSError as error:
         raise CheckpointError(f"cannot read {path}: {error.strerror}") from None
-    content, trailer = data[:-_TRAILER], bytes(data[-_TRAILER:])
-    if not trailer.startswith(_MARK):
+    content, trailer = data[:-TRAILER], bytes(data[-TRAILER:])
+    if not trailer.startswith(MARK):
         raise CheckpointError(f"{path} has no checksum: it was cut off, or s2m did not write it")
-    if trailer != _MARK + hashlib.sha256(content).hexdigest().encode() + b"\n":
+    if trailer != MARK + hashlib.sha256(content).hexdigest().encode() + b"\n":
         raise CheckpointError(f"{path} is damaged: its content does not match its checksum")
     try:
         stored = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)

@@ -7,7 +7,7 @@ from s2m.run.clock import timestamp
 from s2m.run.files import LineFile, from_json, read_lines, to_json
 from s2m.run.folder import RunFolder
 
-REDONE = ("level", "diverged", "unstable")
+REDONE = ("level", "round", "diverged", "unstable")
 """Kinds that tell what training did at an iteration; going back before it takes them back."""
 
 log = logging.getLogger(__name__)

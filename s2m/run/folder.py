@@ -14,7 +14,7 @@ from s2m.errors import UserError, unknown
 from s2m.run.clock import timestamp
 from s2m.run.code import CodeState
 from s2m.run.files import read_json, to_json, write_file, write_json
-from s2m.run.identity import seed, signature, variant
+from s2m.run.identity import STUDENT, seed, signature, variant
 
 if TYPE_CHECKING:
     from s2m.run.events import Events
@@ -23,6 +23,7 @@ SCHEMA = 1
 """Version of the folder's formats; a stored folder of each one is among the tests."""
 
 STAGES = ("train", "evaluate", "distill")
+"""All stages: teachers are trained, students distilled, and either is then evaluated."""
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The loader of plain values in C, ten times as fast, where PyYAML has it."""
@@ -139,6 +140,11 @@ class RunFolder:
         except TypeError as error:
             raise UserError(f"{self.run_file} is damaged: {error}") from None
 
+    @property
+    def is_student(self) -> bool:
+        """Whether the run is distilled from a teacher."""
+        return self.identity.variant == STUDENT
+
     def config(self) -> dict[str, Any]:
         """Return the frozen config; a UserError if someone has changed it."""
         try:
@@ -195,7 +201,8 @@ def _checksum(content: dict[str, Any]) -> str:
 
 def unfinished(folder: RunFolder, last: str = "evaluate") -> list[str]:
     """Return the stages of a run up to `last` that have no sound result yet, in their order."""
-    due = STAGES[: STAGES.index(last) + 1]
+    first = "distill" if folder.is_student else "train"
+    due = (first, "evaluate") if last == "evaluate" else (last,)
     return [stage for stage in due if folder.result(stage) is None]
 
 

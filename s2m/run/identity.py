@@ -11,9 +11,13 @@ from s2m.errors import UserError
 
 EXCLUDED = (
     "evaluate", "cluster", "tracking", "root", "experiment", "dry", "retry_failed", "progress",
+    "teacher",
 )  # fmt: skip
-"""Top-level config keys that cannot change what is trained: where and how a run is executed, and
-how it is judged afterwards."""
+"""Top-level config keys that cannot change what is trained: where and how a run is executed, how it
+is judged afterwards, and where the teacher lies that a student's `taught_by` identifies."""
+
+STUDENT = "tactset"
+"""The variant of every run that is distilled from a teacher."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _ENCODER = re.compile(r"[a-z0-9][a-z0-9_]{0,39}")
@@ -49,7 +53,9 @@ def _canonical(value: Any, name: str) -> Any:
 
 
 def variant(config: dict[str, Any]) -> str:
-    """Return the row of the paper's tables a run belongs to: `<encoder>` or `<encoder>_off`."""
+    """Return the row of the tables a run belongs to: `<encoder>`, `<encoder>_off` or STUDENT."""
+    if "distill" in config:
+        return STUDENT
     encoder = _required(config, "encoder")
     name = _required(encoder, "name", "encoder.") if isinstance(encoder, dict) else encoder
     permute = _required(config, "permute")

@@ -19,7 +19,7 @@ MARKER = "s2m"
 """Key of the W&B config under which stands what was sent, and folder of the run's files there."""
 FILES = (
     "run.json", "config.yaml", "code.patch", "attempt.json", "events.jsonl", "train.json",
-    "evaluate.json", "episodes.parquet", "selection.parquet",
+    "distill.json", "evaluate.json", "episodes.parquet", "selection.parquet",
 )  # fmt: skip
 """With the metrics they are all that the analysis reads of a run."""
 FILMS = ("*.mp4", "*.gif")
@@ -43,15 +43,16 @@ def run_id(folder: RunFolder) -> str:
 
 
 def description(folder: RunFolder) -> dict[str, Any]:
-    """Return how the run is called and found on W&B."""
+    """Return how the run is called and found on W&B; a student by its own budget."""
     config, name = folder.config(), full_name(folder)
     slots = "permuted" if config["permute"] else "fixed slots"
-    tags = [name.split("/")[0], config["budget"]["name"], config["sim"]["name"], slots]
+    kind = "distill" if folder.is_student else "budget"
+    tags = [name.split("/")[0], config[kind]["name"], config["sim"]["name"], slots]
     return {
         "id": run_id(folder),
         "name": folder.path.resolve().name,
         "group": folder.identity.variant,
-        "job_type": "train",
+        "job_type": "distill" if folder.is_student else "train",
         "tags": sorted({str(tag)[:TAG] for tag in tags}),
         "config": config,
     }

@@ -1,0 +1,1 @@
+"""TactSet: a student that feels the balls, distilled by DAgger from a teacher that sees them."""

@@ -1,0 +1,261 @@
+"""Distil a student: behaviour cloning, then rounds of DAgger, through any number of interruptions.
+
+Round 0 learns from the teacher's own trajectories; in each later round the student drives, the
+teacher labels, and the student learns from all steps so far. Every random number comes from a seed
+that belongs to its collection or epoch, so a checkpoint is the network, its optimizer and a place
+in the schedule: on the CPU a distillation that was killed ends bit-equal to one that was not.
+"""
+
+import math
+import shutil
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from s2m.compose import from_dict
+from s2m.distill.config import StudentCfg
+from s2m.distill.dataset import DataSet, write_steps
+from s2m.distill.learning import Learner
+from s2m.distill.progress import Lesson
+from s2m.distill.rollout import collect, collections, seed_of
+from s2m.distill.sensing import TactileAgent
+from s2m.distill.teacher import Classroom
+from s2m.env import TransportEnv
+from s2m.episodes import run_episodes
+from s2m.errors import UserError
+from s2m.outcomes import FINISHED, STOPPED
+from s2m.progress import Progress
+from s2m.run import checkpoint
+from s2m.run.events import Events
+from s2m.run.folder import RunFolder
+from s2m.run.journal import Journal
+from s2m.run.lock import RunLock
+from s2m.scaling import Scaler
+from s2m.stopping import StopRequest
+from s2m.train import Diverged, Superseded
+
+
+def distill(folder: RunFolder, lock: RunLock, stop: StopRequest, progress: Progress) -> str:
+    """Teach until the last round is over (FINISHED) or somebody asks to stop (STOPPED)."""
+    distiller = Distiller(folder, lock, stop, progress)
+    try:
+        return distiller.run()
+    finally:
+        distiller.close()
+
+
+class _Stop(Exception):
+    """Somebody asked the distillation to leave."""
+
+
+class Distiller:
+    """One attempt at a student."""
+
+    def __init__(
+        self, folder: RunFolder, lock: RunLock, stop: StopRequest, progress: Progress
+    ) -> None:
+        """Build everything from the folder's frozen config."""
+        self.folder, self.lock, self.stop = folder, lock, stop
+        self.cfg = from_dict(StudentCfg, folder.config())
+        self.events = Events(folder, lock.attempt.number)
+        self.journal = Journal(folder)
+        self.data = folder.path / "data"
+        torch.set_num_threads(1)
+        torch.manual_seed(self.cfg.seed)
+        self.classroom = Classroom(self.cfg)
+        self.learner = Learner(self.cfg.distill, getattr(self.cfg.sim, "device", "cpu"))
+        self.epoch = 0
+        """Finished epochs."""
+        self.round = 0
+        self.lesson = Lesson(progress, folder.path.name, self.cfg.distill.total_epochs())
+
+    def run(self) -> str:
+        """Go on from the newest sound checkpoint to the end of the last round."""
+        self._resume()
+        self.lesson.begin(
+            self.epoch,
+            f"taught by {self.cfg.taught_by.name}, {self.learner.parameters:,} parameters",
+        )
+        try:
+            while self.round < self.cfg.distill.rounds:
+                self._round()
+        except _Stop:
+            return self._leave()
+        self._finish()
+        return FINISHED
+
+    def _resume(self) -> None:
+        found = checkpoint.load_latest(self.folder, self.events)
+        if found is not None:
+            try:
+                self.learner.load_state_dict(found.state)
+            except (RuntimeError, KeyError, ValueError) as error:
+                raise UserError(
+                    f"{found.path} does not fit this student's config (another size?): "
+                    f"{str(error).splitlines()[0]}"
+                ) from error
+            self.epoch, self.round = found.iteration, found.state["round"]
+        if self.journal.last() is not None or found is not None:
+            self.journal.rewind(self.epoch)
+            self.events.rewind(self.epoch)
+
+    def _round(self) -> None:
+        cfg = self.cfg.distill
+        before = sum(cfg.epochs_of(round_) for round_ in range(self.round))
+        epochs = cfg.epochs_of(self.round)
+        data = self._collect()
+        for done in range(self.epoch - before, epochs):
+            began = time.perf_counter()
+            self._learn(data, done, epochs)
+            last = done + 1 == epochs
+            row = {
+                "distill/round": float(self.round),
+                "distill/steps": float(data.steps),
+                "distill/trajectories": float(len(data.trajectories)),
+                **self.learner.metrics(),
+                **(self._judge() if last else {}),
+                "time/iteration": time.perf_counter() - began,
+            }
+            self._close_epoch(row, last)
+
+    def _collect(self) -> DataSet:
+        """Collect what the present round still lacks, and return the steps of all rounds."""
+        self.data.mkdir(exist_ok=True)
+        paths = []
+        for round_ in range(self.round + 1):
+            for what in collections(self.cfg.distill, round_, self.cfg.task.episode_steps):
+                paths.append(self.data / what.file)
+                # Missing data of earlier rounds cannot be had again from the present student.
+                if paths[-1].exists():
+                    continue
+                if round_ < self.round:
+                    raise UserError(
+                        f"{paths[-1]} is gone: delete {self.folder.path} and start over"
+                    )
+                driver = self._agent if round_ else None
+                steps = collect(self.cfg, self.classroom, driver, what, self._watch(what.steps))
+                write_steps(paths[-1], steps)
+        return DataSet(paths)
+
+    def _watch(self, total: int) -> Callable[[int], None]:
+        def watch(done: int) -> None:
+            self._look_up()
+            self.lesson.show(f"round {self.round}: collecting, step {done} of {total}")
+
+        return watch
+
+    def _agent(self, env: TransportEnv) -> TactileAgent:
+        return TactileAgent(self.learner.student, Scaler(self.cfg.task.command, env.device), env)
+
+    def _learn(self, data: DataSet, done: int, epochs: int) -> None:
+        """Go through all batches of an epoch, or those that are left of it."""
+        cfg = self.cfg.distill
+        chance = np.random.default_rng(seed_of(self.cfg.seed, f"epoch/{self.epoch}"))
+        batches = data.batches(cfg.batch, chance)
+        for batch in batches[self.learner.batches :]:
+            self._look_up()
+            part = self.learner.batches / len(batches)
+            self.lesson.show(f"round {self.round}: error {self.learner.error:.3f}", part)
+            self.learner.update(data.assemble(batch), (done + part) / epochs)
+
+    def _judge(self) -> dict[str, float]:
+        """Let the student carry balls; the same episodes after every round."""
+        cfg, env = self.cfg.distill, self.cfg.environment()
+        env.seed = cfg.round_seed
+
+        def watch(step: int, alive: int) -> None:
+            self._look_up()
+            self.lesson.show(f"round {self.round}: judging, step {step}", 1.0)
+
+        rows = run_episodes(env, self._agent, cfg.levels, cfg.round_episodes, watch)
+        found = {}
+        for k in cfg.levels:
+            group = [row for row in rows if row["k"] == k]
+            for name in ("no_drop", "strict"):
+                found[f"round/{name}_{k}"] = sum(row[name] for row in group) / len(group)
+        return found
+
+    def _close_epoch(self, row: dict[str, float], last: bool) -> None:
+        """Journal an epoch, and save if it is the last of its round or a checkpoint is due."""
+        if not self.lock.still_mine():
+            raise Superseded(f"{self.folder.path} was taken over by a later attempt; leaving")
+        self.epoch += 1
+        self.lesson.epoch = self.epoch
+        self.learner.begin_epoch()
+        broken = [name for name, value in row.items() if not math.isfinite(value)]
+        if broken or not self.learner.is_finite():
+            what = ", ".join(broken) or "a network weight"
+            self.events.append("diverged", iteration=self.epoch, what=what)
+            raise Diverged(
+                f"{self.folder.path} diverged at iteration {self.epoch}: {what} is not finite; "
+                "lower distill.learning_rate"
+            )
+        self.journal.append(self.epoch, row)
+        if last:
+            self._close_round(row)
+        elif self.epoch % self.cfg.distill.checkpoint_every == 0:
+            self._save(None)
+
+    def _close_round(self, row: dict[str, float]) -> None:
+        rates = {name: value for name, value in row.items() if name.startswith("round/")}
+        self.events.append("round", iteration=self.epoch, round=self.round, rates=rates)
+        kept = ", ".join(
+            f"{100 * rates[f'round/no_drop_{k}']:.0f}" for k in self.cfg.distill.levels
+        )
+        self.lesson.say(
+            f"round {self.round} of {self.cfg.distill.rounds}: error {row['loss/error']:.3f}, "
+            f"no-drop {kept} % with {', '.join(map(str, self.cfg.distill.levels))} balls"
+        )
+        tag = f"round{self.round}"
+        self.round += 1
+        self._save("final" if self.round == self.cfg.distill.rounds else tag)
+
+    def _save(self, tag: str | None) -> None:
+        # Metrics first: then no checkpoint is ahead of them, even after a power cut.
+        self.journal.compact(self.epoch)
+        state: dict[str, Any] = {"round": self.round, **self.learner.state_dict()}
+        checkpoint.save(self.folder, self.epoch, state, tag)
+
+    def _look_up(self) -> None:
+        """Leave if somebody asks for it."""
+        if self.folder.stop.exists():
+            self.stop.reason = "stop file"
+        if self.stop.reason:
+            raise _Stop
+
+    def _leave(self) -> str:
+        self._save(None)
+        self.folder.stop.unlink(missing_ok=True)
+        self.events.append("stopped", iteration=self.epoch, reason=self.stop.reason)
+        self.lesson.say(f"stopped in round {self.round}, epoch {self.epoch} ({self.stop.reason})")
+        return STOPPED
+
+    def _finish(self) -> None:
+        rounds = [
+            {"round": event["round"], "iteration": event["iteration"], **event["rates"]}
+            for event in self.events.read()
+            if event["kind"] == "round"
+        ]
+        # The steps have served; deleting them first means that a kill leaves nothing behind.
+        if not self.cfg.distill.keep_data and self.data.exists():
+            shutil.rmtree(self.data)
+        self.folder.write_result(
+            "distill",
+            {
+                "iterations": self.epoch,
+                "updates": self.learner.updates,
+                "teacher": self.cfg.taught_by.name,
+                "rounds": rounds,
+                "parameters": self.learner.parameters,
+                "attempts": self.lock.attempt.number,
+            },
+        )
+        self.lesson.say(f"finished {self.cfg.distill.rounds} rounds, {self.epoch} epochs")
+
+    def close(self) -> None:
+        """Release files and the display."""
+        self.journal.close()
+        self.lesson.end()

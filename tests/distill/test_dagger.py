@@ -1,0 +1,227 @@
+"""Distillation survives anything, spends exactly its budget, and knows its teacher."""
+
+import os
+import random
+import shutil
+import signal
+import time
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+import torch
+
+from s2m.distill import rollout
+from s2m.distill.dagger import Distiller
+from s2m.distill.request import compose_student
+from s2m.errors import UserError
+from s2m.evaluate import main as evaluate
+from s2m.outcomes import FINISHED, STOPPED
+from s2m.run import checkpoint
+from s2m.run.events import Events
+from s2m.run.folder import RunFolder
+from s2m.run.journal import Journal
+from s2m.run.metrics import deterministic
+from s2m.stages import execute
+from s2m.trained import Student
+
+
+def outcome(folder):
+    """Everything of a finished student that must not depend on how it got there."""
+    newest = checkpoint.load_latest(folder)
+    rounds = [
+        {key: value for key, value in event.items() if key not in ("time", "attempt")}
+        for event in Events(folder).read()
+        if event["kind"] == "round"
+    ]
+    result = {k: v for k, v in folder.result("distill").items() if k != "attempts"}
+    return newest, deterministic(Journal(folder).read()), rounds, result
+
+
+def assert_same(first, second):
+    for a, b in ((first[0].state["student"], second[0].state["student"]),):
+        assert a.keys() == b.keys()
+        assert all(torch.equal(a[name], b[name]) for name in a)
+    moments = [
+        [value for state in one[0].state["optimizer"]["state"].values() for value in state.values()]
+        for one in (first, second)
+    ]
+    assert all(torch.equal(a, b) for a, b in zip(*moments, strict=True))
+    assert first[0].state["counts"] == second[0].state["counts"]
+    assert first[1].equals(second[1])
+    assert first[2:] == second[2:]
+
+
+def in_child(folder):
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = 0 if execute(folder) == FINISHED else 75
+        finally:
+            os._exit(code)
+    return child
+
+
+def test_a_distillation_that_is_killed_five_times_ends_bit_equal(student):
+    calm, shaken = student("calm"), student("shaken")
+    began = time.monotonic()
+    assert execute(calm, last="distill") == FINISHED
+    needed = time.monotonic() - began
+    chance = random.Random(7)
+    for _ in range(5):
+        child = in_child(shaken)
+        time.sleep(chance.uniform(0, needed / 2))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert execute(shaken) == FINISHED
+    assert_same(outcome(calm), outcome(shaken))
+
+
+@pytest.mark.slow
+def test_five_kills_on_mujoco_at_places_of_every_kind(tmp_path):
+    """In a collection, between epochs, in the judging of a round: wherever it is by then."""
+    words = [
+        "teacher=lqr", "distill=demo", "task.episode_steps=40", "distill.epochs=4",
+        "distill.checkpoint_every=3", f"root={tmp_path}",
+    ]  # fmt: skip
+    config = asdict(compose_student(words))
+    calm, shaken = (RunFolder.create(tmp_path / name, config) for name in ("calm", "shaken"))
+    began = time.monotonic()
+    assert execute(calm, last="distill") == FINISHED
+    needed = time.monotonic() - began
+    chance = random.Random(3)
+    for part in (0.1, 0.3, 0.5, 0.7, 0.9):
+        child = in_child(shaken)
+        before = Journal(shaken).last()
+        start = before[0] / 15 if before else 0.0
+        time.sleep(max(0.05, (part - start) * needed + chance.uniform(-0.1, 0.1)))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert execute(shaken) == FINISHED
+    assert_same(outcome(calm), outcome(shaken))
+
+
+def test_leaving_after_any_update_changes_nothing(student, monkeypatch):
+    """A stop is heard between updates, control steps and judged steps: leave at each kind."""
+    calm, shaken = student("calm"), student("shaken")
+    assert execute(calm, last="distill") == FINISHED
+    looks = 0
+
+    def look_up(self):
+        nonlocal looks
+        looks += 1
+        if looks in (5, 41, 60, 75, 110):
+            self.stop.reason = "SIGTERM"
+        return original(self)
+
+    original = Distiller._look_up
+    monkeypatch.setattr(Distiller, "_look_up", look_up)
+    ends = [execute(shaken, last="distill")]
+    while ends[-1] != FINISHED:
+        ends.append(execute(shaken, last="distill"))
+    assert ends.count(STOPPED) == 5
+    assert_same(outcome(calm), outcome(shaken))
+
+
+def test_the_schedule_is_followed_exactly(student):
+    folder = student("one", "distill.keep_data=true")
+    assert execute(folder) == FINISHED
+    frame = Journal(folder).read()
+    assert frame["iteration"].tolist() == list(range(1, 13))
+    assert frame["distill/round"].tolist() == [0] * 3 + [1] * 4 + [2] * 5
+    assert sorted(set(frame["distill/steps"])) == [200, 300, 400]
+    assert frame["round/no_drop_5"].notna().tolist() == [i in (2, 6, 11) for i in range(12)]
+    tags = [path.stem.split("-")[1] for path in checkpoint.saved(folder) if "-" in path.stem]
+    assert tags == ["round0", "round1", "final"]
+    files = sorted(path.name for path in (folder.path / "data").iterdir())
+    assert files == ["round00-0.npy", "round00-1.npy", "round01-0.npy", "round02-0.npy"]
+    result = folder.result("distill")
+    assert result["iterations"] == 12 and [r["round"] for r in result["rounds"]] == [0, 1, 2]
+    assert folder.result("evaluate")["successes"].keys() == {"1", "2", "3", "4", "5"}
+    before = folder.result_file("distill").read_bytes()
+    assert execute(folder) == FINISHED
+    assert folder.result_file("distill").read_bytes() == before
+
+
+def test_collected_steps_are_deleted_at_the_end(student):
+    folder = student("one")
+    execute(folder, last="distill")
+    assert not (folder.path / "data").exists()
+
+
+def test_the_later_rounds_are_the_students_own(student, monkeypatch):
+    """The first round is the teacher's whatever the student; the next one is not."""
+    folders = [student(f"s{seed}", f"seed={seed}", "distill.keep_data=true") for seed in (1, 2)]
+    # The seed also draws the episodes: give both the same ones.
+    original = rollout.seed_of
+    monkeypatch.setattr(rollout, "seed_of", lambda seed, words: original(0, words))
+    for folder in folders:
+        execute(folder, last="distill")
+    names = ("round00-0.npy", "round01-0.npy")
+    first, later = (
+        [np.load(folder.path / "data" / name)["proprio"] for folder in folders] for name in names
+    )
+    assert np.array_equal(*first) and not np.array_equal(*later)
+
+
+def test_a_changed_teacher_is_noticed(teacher, student, tmp_path):
+    copy = tmp_path / "copy" / teacher.path.name
+    shutil.copytree(teacher.path, copy)
+    folder = student("one", teacher=str(copy))
+    newest = checkpoint.load(checkpoint.saved(teacher)[-1])
+    for path in checkpoint.saved(teacher):
+        (copy / "checkpoints" / path.name).unlink()
+    newest.state["learner"]["learning_rate"] = 0.5
+    checkpoint.save(RunFolder.open(copy), newest.iteration, newest.state, "final")
+    with pytest.raises(UserError, match="no longer has the checkpoint"):
+        execute(folder)
+
+
+def test_a_teacher_of_another_layout_cannot_teach(teacher, tmp_path):
+    copy = tmp_path / "copy" / teacher.path.name
+    shutil.copytree(teacher.path, copy)
+    newest = checkpoint.load(checkpoint.saved(teacher)[-1])
+    state = newest.state["learner"]["actor_state_dict"]
+    state["mlp.0.weight"] = state["mlp.0.weight"][:, :-7]
+    checkpoint.save(RunFolder.open(copy), newest.iteration, newest.state, "final")
+    cfg = compose_student([f"teacher={copy}", "distill=demo"])
+    folder = RunFolder.create(tmp_path / "student", asdict(cfg))
+    with pytest.raises(UserError, match="cannot teach, other observations or sizes"):
+        execute(folder)
+
+
+def test_a_lost_data_file_is_one_line(student, monkeypatch):
+    folder = student("one", "distill.keep_data=true")
+    original = Distiller._judge
+
+    def stop_in_round_one(self):
+        if self.round == 1:
+            self.stop.reason = "SIGTERM"
+        return original(self)
+
+    monkeypatch.setattr(Distiller, "_judge", stop_in_round_one)
+    assert execute(folder, last="distill") == STOPPED
+    (folder.path / "data" / "round00-0.npy").unlink()
+    with pytest.raises(UserError, match="round00-0.npy is gone"):
+        execute(folder)
+
+
+def test_a_student_is_evaluated_with_faults_but_they_are_not_stored(student, capsys):
+    folder = student("one")
+    execute(folder)
+    words = [f"run={folder.path}", "episodes=2", "levels=[1]"]
+    evaluate([*words, "faults.dropout=0.3", "faults.false_contacts=0.1", "faults.delay=2"])
+    assert "no-drop" in capsys.readouterr().out
+    with pytest.raises(UserError, match="faults are for trying"):
+        evaluate([*words, "faults.delay=1", "store=true"])
+    with pytest.raises(UserError, match="need run=FOLDER of a student"):
+        evaluate(["agent=zero", "faults.delay=1"])
+
+
+def test_the_loaded_student_is_the_distilled_one(student):
+    folder = student("one")
+    execute(folder, last="distill")
+    policy = Student(folder.path)
+    stored = checkpoint.load_latest(folder).state["student"]
+    assert all(torch.equal(v, stored[n]) for n, v in policy.actor.state_dict().items())
