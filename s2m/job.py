@@ -24,7 +24,7 @@ def main(words: list[str]) -> int:
         return 2
     folder = RunFolder.open(words[0])
     progress = Progress.automatic()
-    with Mirror(folder, print) as mirror:
+    with Mirror(folder, progress.say) as mirror:
         mirror.outcome = _attempt(folder, progress, mirror)
     print(mirror.outcome)
     return CODES[mirror.outcome]

@@ -86,8 +86,9 @@ def _foreground(cell: Cell) -> int:
     from s2m.stages import execute
     from s2m.tracking.mirror import Mirror
 
-    with Mirror(cell.folder, print) as mirror:
-        mirror.outcome = execute(cell.folder, Progress.automatic(), mirror=mirror)
+    progress = Progress.automatic()
+    with Mirror(cell.folder, progress.say) as mirror:
+        mirror.outcome = execute(cell.folder, progress, mirror=mirror)
     print(f"{mirror.outcome}: {cell.folder.path}")
     return CODES[mirror.outcome]
 

@@ -83,14 +83,14 @@ class Progress:
         self.notes: deque[str] = deque(maxlen=4)
         self.started = True
         where = f", going on after iteration {iteration}" if iteration else ""
-        self._say(f"{self.name}: {cfg.budget.iterations} iterations{where} ({note})")
+        self.say(f"{self.name}: {cfg.budget.iterations} iterations{where} ({note})")
         if self.live:
             self.live.start()
 
     def event(self, text: str) -> None:
         """Show something that happened."""
         if self.started:
-            self._say(f"{self.name}: {text}")
+            self.say(f"{self.name}: {text}")
 
     def iteration(self, iteration: int, row: dict[str, float], criteria: list) -> None:
         """Show the state after an iteration."""
@@ -114,7 +114,8 @@ class Progress:
         if self.live and self.started:
             self.live.stop()
 
-    def _say(self, text: str) -> None:
+    def say(self, text: str) -> None:
+        """Print a line, or show it below the panel while that stands."""
         if self.live and self.live.is_started:
             self.notes.append(text)
         elif self.console:

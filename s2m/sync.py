@@ -6,6 +6,7 @@ repeated. With --watch it goes on until Ctrl-C: for a login node, if compute nod
 
 import argparse
 import time
+from contextlib import suppress
 
 from s2m.errors import UserError, run_command
 from s2m.run.folder import RunFolder, find_runs
@@ -20,23 +21,39 @@ def main(words: list[str]) -> int:
     options = _parse(words)
     if options.project:
         split(options.project)
+    if options.every <= 0:
+        raise UserError(f"--every {options.every:g}: allowed are seconds above 0")
     with scratch_folder() as scratch:
         sender = Sender(scratch, options.project)
+        # Whatever would stop every run alike, as a missing key, is said once and at the start.
+        for folder in _chosen(options.folders):
+            with suppress(UnreadableError):
+                if _wanted(folder, options.all):
+                    sender.project(tracking_of(folder))
         if options.watch:
             _watch(sender, options)
         return _once(sender, _chosen(options.folders), options.all)
 
 
+class UnreadableError(UserError):
+    """A run whose own config cannot be read."""
+
+
+def _wanted(folder: RunFolder, everything: bool) -> bool:
+    """Tell whether a run may be sent."""
+    try:
+        return tracking_of(folder).mode != DISABLED or everything
+    except UserError as error:
+        raise UnreadableError(str(error)) from None
+
+
 def _once(sender: Sender, folders: list[RunFolder], everything: bool) -> int:
     sent, failed, left = 0, 0, 0
     for i, folder in enumerate(folders, start=1):
-        cfg = tracking_of(folder)
-        if cfg.mode == DISABLED and not everything:
-            left += 1
-            continue
-        # Without a connection every other run would fail in the same way: one line is enough.
-        sender.project(cfg)
         try:
+            if not _wanted(folder, everything):
+                left += 1
+                continue
             done = sender.send(folder)
         except UserError as error:
             failed, done = failed + 1, f"failed: {error}"
@@ -51,22 +68,15 @@ def _once(sender: Sender, folders: list[RunFolder], everything: bool) -> int:
 def _watch(sender: Sender, options: argparse.Namespace) -> None:
     """Send what is new, again and again; a network that comes and goes does not end it."""
     said: dict[str, str] = {}
-    first = True
     try:
         while True:
             for folder in _chosen(options.folders):
-                cfg = tracking_of(folder)
-                if cfg.mode == DISABLED and not options.all:
-                    continue
-                if first:
-                    sender.project(cfg)
-                    first = False
+                name = full_name(folder)
                 try:
-                    done = sender.follow(folder)
+                    done = sender.follow(folder) if _wanted(folder, options.all) else CURRENT
                 except UserError as error:
                     sender.forget()
                     done = f"failed: {error}"
-                name = full_name(folder)
                 if done not in (CURRENT, said.get(name)):
                     print(f"{time.strftime('%H:%M:%S')} {name}: {done}", flush=True)
                 said[name] = done

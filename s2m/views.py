@@ -75,9 +75,12 @@ def sections() -> dict[str, list[View]]:
 
 
 def derived(config: dict[str, Any], row: dict[str, float]) -> dict[str, float]:
-    """Return what a row of the journal implies: the level's thresholds, and the throughput."""
+    """Return what a row of the journal implies: the level's thresholds, and the throughput.
+
+    A student has neither.
+    """
     found = {}
-    if "curriculum/level" in row:
+    if "curriculum/level" in row and "curriculum" in config:
         found = thresholds(config["curriculum"], int(row["curriculum/level"]))
     if row.get("time/iteration") and "budget" in config:
         samples = config["budget"]["num_envs"] * config["budget"]["steps"]

@@ -164,7 +164,8 @@ def _exported(run: Any, scratch: Path) -> list[dict[str, Any]]:
         for path in result.paths:
             schema = pq.read_schema(path)
             plain = [f.name for f in schema if not pa.types.is_nested(f.type)]
-            tables.append(pq.read_table(path, columns=plain))
+            if "_step" in plain:  # a run without rows has no columns
+                tables.append(pq.read_table(path, columns=plain))
     if not tables:
         return []
     return pa.concat_tables(tables, promote_options="permissive").sort_by("_step").to_pylist()

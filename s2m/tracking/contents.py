@@ -43,17 +43,16 @@ def run_id(folder: RunFolder) -> str:
 
 
 def description(folder: RunFolder) -> dict[str, Any]:
-    """Return how the run is called and found on W&B."""
+    """Return how the run is called and found on W&B; a student by its own budget."""
     config, name = folder.config(), full_name(folder)
     slots = "permuted" if config["permute"] else "fixed slots"
-    stage = "distill" if folder.is_student else "train"
-    budget = config["distill" if folder.is_student else "budget"]["name"]
-    tags = [name.split("/")[0], budget, config["sim"]["name"], slots]
+    kind = "distill" if folder.is_student else "budget"
+    tags = [name.split("/")[0], config[kind]["name"], config["sim"]["name"], slots]
     return {
         "id": run_id(folder),
         "name": folder.path.resolve().name,
         "group": folder.identity.variant,
-        "job_type": stage,
+        "job_type": "distill" if folder.is_student else "train",
         "tags": sorted({str(tag)[:TAG] for tag in tags}),
         "config": config,
     }

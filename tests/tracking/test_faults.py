@@ -12,6 +12,7 @@ from s2m.run.journal import Journal
 from s2m.stages import execute
 from tests.test_train import assert_same, create, outcome
 from tests.tracking.conftest import assert_mirrored, stored, sync, train, until
+from tests.tracking.standin.server import KEY
 
 pytestmark = pytest.mark.slow
 
@@ -54,6 +55,8 @@ def test_an_online_run_is_mirrored_as_it_trains(server, make, calm):
     assert run.config["encoder"]["value"]["name"] == "pfds"
     assert not off_events(folder)
     assert_made_up_for(server, folder)
+    for path in folder.path.rglob("*"):
+        assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
 
 
 def test_a_killed_run_goes_on_from_an_older_checkpoint(server, make, calm):
