@@ -31,6 +31,9 @@ STEP = np.dtype(
     ]
 )
 """One control step: the newest frames, the teacher's action, whether its episode began here."""
+ROUND_UP = 512
+"""Tactile stacks come in multiples of this many: convolution kernels are compiled, and kept, for
+every number of them, which would take gigabytes."""
 JITTER = 0.1
 """Lengths are sorted up to this part, so that batches differ from epoch to epoch."""
 
@@ -42,7 +45,7 @@ class Batch:
     vector: Tensor
     """(S, 261), scaled."""
     tactile: Tensor
-    """(S, H, 16, 16), 0 or 1."""
+    """(S or a few more, H, 16, 16), 0 or 1; those beyond S are empty."""
     label: Tensor
     """(S, 12)."""
     place: Tensor
@@ -98,10 +101,12 @@ class DataSet:
         window = _window(steps["proprio"].astype(np.float32), begin, time, PROPRIO_FRAMES)
         vector = np.concatenate([window, steps["command"].astype(np.float32)], 1)
         maps = np.unpackbits(steps["map"], axis=1)
-        stack = _window(maps, begin, time, BALL_FRAMES).reshape(-1, BALL_FRAMES, CELLS, CELLS)
+        rows = -(-len(steps) // ROUND_UP) * ROUND_UP
+        stack = np.zeros((rows, BALL_FRAMES, CELLS, CELLS), dtype=np.float32)
+        stack[: len(steps)] = _window(maps, begin, time, BALL_FRAMES).reshape(-1, *stack.shape[1:])
         return Batch(
             torch.from_numpy(vector),
-            torch.from_numpy(stack).float(),
+            torch.from_numpy(stack),
             torch.from_numpy(steps["label"].astype(np.float32)),
             torch.from_numpy(time * len(picked) + which),
             (int(length.max()), len(picked)),

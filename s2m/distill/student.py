@@ -54,9 +54,10 @@ class TactSet(nn.Module):
         """Return the actions (S, 12) for the S steps of whole trajectories.
 
         Step s lies at place[s] of the flattened (longest, trajectories) grid in which the GRU runs;
-        the rest of the grid is padding after the end of a trajectory and changes nothing.
+        the rest of the grid is padding after the end of a trajectory and changes nothing. There may
+        be more tactile stacks than steps; those do not count either.
         """
-        felt = self.cnn(tactile)
+        felt = self.cnn(tactile)[: len(place)]
         grid = felt.new_zeros(shape[0] * shape[1], felt.shape[-1]).index_copy(0, place, felt)
         out, _ = self.gru(grid.unflatten(0, shape))
         return self._act(vector, out.flatten(0, 1)[place])
