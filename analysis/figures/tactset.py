@@ -101,7 +101,8 @@ def rounds(study: Study) -> Drawing:
             return figure
         for k, colour in zip(range(1, study.top + 1), COLOURS, strict=False):
             y = [100 * rates[k] for rates in student.rounds if k in rates]
-            axes.plot(range(len(y)), y, "o-", color=colour, ms=3.5, label=f"{k} ball{'s' * (k > 1)}")
+            label = "1 ball" if k == 1 else f"{k} balls"
+            axes.plot(range(len(y)), y, "o-", color=colour, ms=3.5, label=label)
         axes.set_xticks(range(int(student.config["distill"]["rounds"])))
         figure.legend(loc="outside right center")
         return figure
