@@ -36,6 +36,8 @@ from s2m.run.journal import Journal
 from s2m.scaling import ball_scaling
 
 ROUNDS = 6
+WARM_UP = 40
+"""Iterations before the parts are timed: a fresh policy drops its balls, and most steps reset."""
 GROUPS = {
     "actor": ["proprio", "command", "balls"],
     "critic": ["proprio", "command", "balls_clean"],
@@ -75,6 +77,9 @@ def parts(k: int) -> dict[str, float]:
     """Microseconds per sample of the parts of an iteration at k balls, the best of some rounds."""
     learner = learner_at(k)
     env, cfg = learner.env, learner.cfg
+    for _ in range(WARM_UP):
+        learner.collect()
+        learner.update()
     clock = Stopwatch()
     clock.watch(env.sim.pool, "rollout", "physics")  # pyright: ignore
     clock.watch(env, "step", "env step")

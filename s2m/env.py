@@ -243,7 +243,8 @@ class TransportEnv(VecEnv):
         cfg, state = self.cfg, self.state
         proprio = obs.proprio_frame(state, self.default_pose, self.action)
         clean = obs.ball_frame(state)
-        noisy = obs.add_noise(clean, cfg.task.noise, self.streams["noise"])
+        most = self.curriculum.level if self.fixed_balls is None else MAX_BALLS
+        noisy = obs.add_noise(clean, cfg.task.noise, self.streams["noise"], most)
         if cfg.permute:
             order = obs.draw_permutations(self.num_envs, self.streams["permutation"])
             both = obs.permute_slots(torch.cat([noisy, clean], -1), order)

@@ -47,11 +47,17 @@ def ball_frame(state: TransportState) -> Tensor:
     return torch.cat([state.balls * scale * seen, seen], -1)
 
 
-def add_noise(clean: Tensor, cfg: NoiseCfg, generator: torch.Generator) -> Tensor:
+def add_noise(
+    clean: Tensor, cfg: NoiseCfg, generator: torch.Generator, most: int = MAX_BALLS
+) -> Tensor:
     """Add uniform sensor noise to the observed balls of a frame (n, N, 14).
 
-    Noise belongs to the ball, not to its slot: it is drawn before slots are permuted.
+    Noise belongs to the ball, not to its slot: it is drawn before slots are permuted. Where no
+    environment has more than `most` balls, the other slots are left out of the work.
     """
+    if most < clean.shape[1]:
+        noisy = add_noise(clean[:, :most], cfg, generator, most)
+        return torch.cat([noisy, clean[:, most:]], 1)
     draw = torch.rand(
         *clean.shape[:-1], 12, generator=generator, device=clean.device, dtype=clean.dtype
     )

@@ -102,3 +102,11 @@ def test_refill_touches_only_the_reset_environments():
     history = torch.zeros(3, 4, 2)
     obs.refill(history, torch.tensor([1]), torch.ones(1, 2))
     assert history.sum(dim=(1, 2)).tolist() == [0, 8, 0]
+
+
+def test_slots_that_no_environment_uses_cost_no_noise(make_state):
+    clean = obs.ball_frame(full_state(make_state, balls=2))
+    noisy = obs.add_noise(clean, NoiseCfg(), torch.Generator().manual_seed(0), most=2)
+    few = obs.add_noise(clean[:, :2], NoiseCfg(), torch.Generator().manual_seed(0))
+    assert torch.equal(noisy[:, :2], few) and not noisy[:, 2:].any()
+    assert (noisy[:, :2, :13] != clean[:, :2, :13]).all()
