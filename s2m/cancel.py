@@ -13,8 +13,8 @@ from pathlib import Path
 from s2m.cluster.queue import Queue, ask
 from s2m.cluster.state import QUEUED, RUNNING, inspect
 from s2m.cluster.submission import FOLDER
-from s2m.errors import UserError, run_command
-from s2m.run.folder import RunFolder, find_runs
+from s2m.errors import run_command
+from s2m.run.folder import RunFolder, find_runs, runs_at
 from s2m.run.lock import current_attempt
 
 
@@ -22,7 +22,7 @@ def main(words: list[str]) -> int:
     """Find what runs or waits, ask, and stop it."""
     options = _parse(words)
     queue = Queue.read()
-    active = [folder for folder in _chosen(options.folders) if _is_active(folder, queue)]
+    active = [folder for folder in runs_at(options.folders) if _is_active(folder, queue)]
     if not active:
         print("nothing runs or waits there")
         return 0
@@ -58,16 +58,6 @@ def _root(folder: RunFolder) -> Path | None:
     """Return the folder of all runs, which holds what jobs need."""
     root = folder.path.resolve().parent.parent
     return root if (root / FOLDER).is_dir() else None
-
-
-def _chosen(paths: list[str]) -> list[RunFolder]:
-    found = {}
-    for path in paths:
-        runs = list(find_runs(path))
-        if not runs:
-            raise UserError(f"{path} is not a run folder and holds none")
-        found.update({run.path.resolve(): run for run in runs})
-    return list(found.values())
 
 
 def _is_active(folder: RunFolder, queue: Queue | None) -> bool:

@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 
 from s2m.errors import UserError, run_command
-from s2m.run.folder import RunFolder, find_runs
+from s2m.run.folder import RunFolder, runs_at
 from s2m.tracking.choice import DISABLED
 from s2m.tracking.client import scratch_folder, split
 from s2m.tracking.contents import full_name
@@ -26,13 +26,13 @@ def main(words: list[str]) -> int:
     with scratch_folder() as scratch:
         sender = Sender(scratch, options.project)
         # Whatever would stop every run alike, as a missing key, is said once and at the start.
-        for folder in _chosen(options.folders):
+        for folder in runs_at(options.folders):
             with suppress(UnreadableError):
                 if _wanted(folder, options.all):
                     sender.project(tracking_of(folder))
         if options.watch:
             _watch(sender, options)
-        return _once(sender, _chosen(options.folders), options.all)
+        return _once(sender, runs_at(options.folders), options.all)
 
 
 class UnreadableError(UserError):
@@ -70,7 +70,7 @@ def _watch(sender: Sender, options: argparse.Namespace) -> None:
     said: dict[str, str] = {}
     try:
         while True:
-            for folder in _chosen(options.folders):
+            for folder in runs_at(options.folders):
                 name = full_name(folder)
                 try:
                     done = sender.follow(folder) if _wanted(folder, options.all) else CURRENT
@@ -83,16 +83,6 @@ def _watch(sender: Sender, options: argparse.Namespace) -> None:
             time.sleep(options.every)
     finally:
         sender.leave()
-
-
-def _chosen(paths: list[str]) -> list[RunFolder]:
-    found = {}
-    for path in paths:
-        runs = list(find_runs(path))
-        if not runs:
-            raise UserError(f"{path} is not a run folder and holds none")
-        found.update({run.path.resolve(): run for run in runs})
-    return list(found.values())
 
 
 def _parse(words: list[str]) -> argparse.Namespace:

@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import NoReturn
+from typing import Any
 
 import torch
 
@@ -17,24 +17,13 @@ from s2m.compose import from_dict
 from s2m.config import RunCfg
 from s2m.encoders.symmetry import audit
 from s2m.env import TransportEnv
-from s2m.errors import UserError
 from s2m.learner import Learner
-from s2m.outcomes import FINISHED, STOPPED
+from s2m.outcomes import FINISHED
 from s2m.progress import Progress
-from s2m.run import checkpoint
-from s2m.run.events import Events
 from s2m.run.folder import RunFolder
-from s2m.run.journal import Journal
-from s2m.run.lock import Busy, RunLock
+from s2m.run.lock import RunLock
 from s2m.stopping import StopRequest
-
-
-class Diverged(UserError):
-    """Training produced something that is not a number."""
-
-
-class Superseded(Busy):
-    """A later attempt has taken the folder; this one must not write any more."""
+from s2m.work import Work
 
 
 def train(
@@ -55,8 +44,10 @@ def train(
         trainer.close()
 
 
-class Trainer:
+class Trainer(Work):
     """One attempt at a run."""
+
+    advice = "lower ppo.learning_rate, or look at unstable/ in the folder"
 
     def __init__(
         self,
@@ -67,21 +58,17 @@ class Trainer:
         watch: Callable[[], object],
     ) -> None:
         """Build everything from the folder's frozen config."""
-        self.folder, self.lock, self.progress, self.stop = folder, lock, progress, stop
-        self.watch = watch
+        super().__init__(folder, lock, stop, watch)
+        self.progress = progress
         self.cfg = from_dict(RunCfg, folder.config())
-        self.events = Events(folder, lock.attempt.number)
-        self.journal = Journal(folder)
         torch.set_num_threads(1)
         torch.manual_seed(self.cfg.seed)
         self.env = TransportEnv(self.cfg.environment(), dump=folder.unstable)
         self.learner = Learner(self.cfg, self.env)
-        self.iteration = 0
-        """Finished iterations."""
 
     def run(self) -> str:
         """Go on from the newest sound checkpoint to the end of the budget."""
-        self._resume()
+        self.resume()
         budget = self.cfg.budget
         encoder = self.learner.actor.encoder
         sizes = (
@@ -91,30 +78,25 @@ class Trainer:
             self.folder, self.cfg, self.iteration, f"{encoder.group}, {sizes} parameters"
         )
         while self.iteration < budget.iterations:
-            self.watch()
-            if self.folder.stop.exists():
-                self.stop.reason = "stop file"
-            if self.stop.reason:
-                return self._leave()
+            if self.asked_to_stop():
+                self.progress.event(f"stopped at iteration {self.iteration} ({self.stop.reason})")
+                return self.leave()
             self._iterate()
         self._finish()
         return FINISHED
 
-    def _resume(self) -> None:
-        found = checkpoint.load_latest(self.folder, self.events)
-        if found is not None:
-            try:
-                self.env.load_state_dict(found.state["env"])
-                self.learner.load_state_dict(found.state["learner"])
-            except (RuntimeError, KeyError, ValueError) as error:
-                raise UserError(
-                    f"{found.path} does not fit this run's config (another encoder or size?): "
-                    f"{str(error).splitlines()[0]}"
-                ) from error
-            self.iteration = found.iteration
-        if self.journal.last() is not None or found is not None:
-            self.journal.rewind(self.iteration)
-            self.events.rewind(self.iteration)
+    def state(self) -> dict[str, Any]:
+        """Return environments and networks."""
+        return {"env": self.env.state_dict(), "learner": self.learner.state_dict()}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on with saved environments and networks."""
+        self.env.load_state_dict(state["env"])
+        self.learner.load_state_dict(state["learner"])
+
+    def is_finite(self) -> bool:
+        """Tell whether every parameter is still a number."""
+        return self.learner.is_finite()
 
     def _iterate(self) -> None:
         began = time.perf_counter()
@@ -127,10 +109,9 @@ class Trainer:
             # torch's distributions refuse parameters that are not numbers.
             if self.learner.is_finite():
                 raise
-            self._diverged("a network weight")
+            self.diverged("a network weight")
         updated = time.perf_counter()
-        if not self.lock.still_mine():
-            raise Superseded(f"{self.folder.path} was taken over by a later attempt; leaving")
+        self.make_sure()
         changes = self._record_levels()
         criteria = self.env.curriculum.criteria()
         row["curriculum/level"] = float(self.env.curriculum.level)
@@ -147,10 +128,10 @@ class Trainer:
             }
         )
         self.journal.append(self.iteration, row)
-        self._check_divergence(row)
+        self.check_divergence(row)
         if planned or changes or last:
             tag = "final" if last else f"level{changes[-1]}" if changes else None
-            self._save(tag)
+            self.save(tag)
         self.progress.iteration(self.iteration, row, criteria)
 
     def _record_levels(self) -> list[int]:
@@ -167,31 +148,6 @@ class Trainer:
         generator = torch.Generator().manual_seed(self.cfg.seed + self.iteration)
         balls = self.learner.obs["balls"]
         return audit(self.learner.act_on_balls(), balls, self.cfg.budget.audit_samples, generator)
-
-    def _check_divergence(self, row: dict[str, float]) -> None:
-        broken = [name for name, value in row.items() if not math.isfinite(value)]
-        if broken or not self.learner.is_finite():
-            self._diverged(", ".join(broken) or "a network weight")
-
-    def _diverged(self, what: str) -> NoReturn:
-        self.events.append("diverged", iteration=self.iteration, what=what)
-        raise Diverged(
-            f"{self.folder.path} diverged at iteration {self.iteration}: {what} is not finite; "
-            "lower ppo.learning_rate, or look at unstable/ in the folder"
-        )
-
-    def _save(self, tag: str | None) -> None:
-        # Metrics first: then no checkpoint is ahead of them, even after a power cut.
-        self.journal.compact(self.iteration)
-        state = {"env": self.env.state_dict(), "learner": self.learner.state_dict()}
-        checkpoint.save(self.folder, self.iteration, state, tag)
-
-    def _leave(self) -> str:
-        self._save(None)
-        self.folder.stop.unlink(missing_ok=True)
-        self.events.append("stopped", iteration=self.iteration, reason=self.stop.reason)
-        self.progress.event(f"stopped at iteration {self.iteration} ({self.stop.reason})")
-        return STOPPED
 
     def _finish(self) -> None:
         levels = {

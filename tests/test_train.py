@@ -19,7 +19,7 @@ from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
 from s2m.run.metrics import deterministic
 from s2m.stages import execute
-from s2m.train import Diverged
+from s2m.work import Diverged
 
 TINY = [
     "sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=6", "budget.iterations=12",

@@ -6,7 +6,6 @@ that belongs to its collection or epoch, so a checkpoint is the network, its opt
 in the schedule: on the CPU a distillation that was killed ends bit-equal to one that was not.
 """
 
-import math
 import shutil
 import time
 from collections.abc import Callable
@@ -26,16 +25,13 @@ from s2m.distill.teacher import Classroom
 from s2m.env import TransportEnv
 from s2m.episodes import run_episodes
 from s2m.errors import UserError
-from s2m.outcomes import FINISHED, STOPPED
+from s2m.outcomes import FINISHED
 from s2m.progress import Progress
-from s2m.run import checkpoint
-from s2m.run.events import Events
 from s2m.run.folder import RunFolder
-from s2m.run.journal import Journal
 from s2m.run.lock import RunLock
 from s2m.scaling import Scaler
 from s2m.stopping import StopRequest
-from s2m.train import Diverged, Superseded
+from s2m.work import Work
 
 
 def distill(
@@ -60,8 +56,10 @@ class _Stop(Exception):
     """Somebody asked the distillation to leave."""
 
 
-class Distiller:
-    """One attempt at a student."""
+class Distiller(Work):
+    """One attempt at a student; an iteration is an epoch."""
+
+    advice = "lower distill.learning_rate"
 
     def __init__(
         self,
@@ -72,56 +70,53 @@ class Distiller:
         watch: Callable[[], object],
     ) -> None:
         """Build everything from the folder's frozen config."""
-        self.folder, self.lock, self.stop, self.watch = folder, lock, stop, watch
+        super().__init__(folder, lock, stop, watch)
         self.cfg = from_dict(StudentCfg, folder.config())
-        self.events = Events(folder, lock.attempt.number)
-        self.journal = Journal(folder)
         self.data = folder.path / "data"
         torch.set_num_threads(1)
         torch.manual_seed(self.cfg.seed)
         self.classroom = Classroom(self.cfg)
         self.learner = Learner(self.cfg.distill, getattr(self.cfg.sim, "device", "cpu"))
-        self.epoch = 0
-        """Finished epochs."""
         self.round = 0
         self.lesson = Lesson(progress, folder.path.name, self.cfg.distill.total_epochs())
 
     def run(self) -> str:
         """Go on from the newest sound checkpoint to the end of the last round."""
-        self._resume()
+        self.resume()
         self.lesson.begin(
-            self.epoch,
+            self.iteration,
             f"taught by {self.cfg.taught_by.name}, {self.learner.parameters:,} parameters",
         )
         try:
             while self.round < self.cfg.distill.rounds:
                 self._round()
         except _Stop:
-            return self._leave()
+            self.lesson.say(
+                f"stopped in round {self.round}, epoch {self.iteration} ({self.stop.reason})"
+            )
+            return self.leave()
         self._finish()
         return FINISHED
 
-    def _resume(self) -> None:
-        found = checkpoint.load_latest(self.folder, self.events)
-        if found is not None:
-            try:
-                self.learner.load_state_dict(found.state)
-            except (RuntimeError, KeyError, ValueError) as error:
-                raise UserError(
-                    f"{found.path} does not fit this student's config (another size?): "
-                    f"{str(error).splitlines()[0]}"
-                ) from error
-            self.epoch, self.round = found.iteration, found.state["round"]
-        if self.journal.last() is not None or found is not None:
-            self.journal.rewind(self.epoch)
-            self.events.rewind(self.epoch)
+    def state(self) -> dict[str, Any]:
+        """Return the student, its optimizer and the place in the schedule."""
+        return {"round": self.round, **self.learner.state_dict()}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on with a saved student."""
+        self.learner.load_state_dict(state)
+        self.round = state["round"]
+
+    def is_finite(self) -> bool:
+        """Tell whether every parameter is still a number."""
+        return self.learner.is_finite()
 
     def _round(self) -> None:
         cfg = self.cfg.distill
         before = sum(cfg.epochs_of(round_) for round_ in range(self.round))
         epochs = cfg.epochs_of(self.round)
         data = self._collect()
-        for done in range(self.epoch - before, epochs):
+        for done in range(self.iteration - before, epochs):
             began = time.perf_counter()
             self._learn(data, done, epochs)
             last = done + 1 == epochs
@@ -167,7 +162,7 @@ class Distiller:
     def _learn(self, data: DataSet, done: int, epochs: int) -> None:
         """Go through all batches of an epoch, or those that are left of it."""
         cfg = self.cfg.distill
-        chance = np.random.default_rng(seed_of(self.cfg.seed, f"epoch/{self.epoch}"))
+        chance = np.random.default_rng(seed_of(self.cfg.seed, f"epoch/{self.iteration}"))
         batches = data.batches(cfg.batch, chance)
         for batch in batches[self.learner.batches :]:
             self._look_up()
@@ -194,28 +189,20 @@ class Distiller:
 
     def _close_epoch(self, row: dict[str, float], last: bool) -> None:
         """Journal an epoch, and save if it is the last of its round or a checkpoint is due."""
-        if not self.lock.still_mine():
-            raise Superseded(f"{self.folder.path} was taken over by a later attempt; leaving")
-        self.epoch += 1
-        self.lesson.epoch = self.epoch
+        self.make_sure()
+        self.iteration += 1
+        self.lesson.epoch = self.iteration
         self.learner.begin_epoch()
-        broken = [name for name, value in row.items() if not math.isfinite(value)]
-        if broken or not self.learner.is_finite():
-            what = ", ".join(broken) or "a network weight"
-            self.events.append("diverged", iteration=self.epoch, what=what)
-            raise Diverged(
-                f"{self.folder.path} diverged at iteration {self.epoch}: {what} is not finite; "
-                "lower distill.learning_rate"
-            )
-        self.journal.append(self.epoch, row)
+        self.check_divergence(row)
+        self.journal.append(self.iteration, row)
         if last:
             self._close_round(row)
-        elif self.epoch % self.cfg.distill.checkpoint_every == 0:
-            self._save(None)
+        elif self.iteration % self.cfg.distill.checkpoint_every == 0:
+            self.save()
 
     def _close_round(self, row: dict[str, float]) -> None:
         rates = {name: value for name, value in row.items() if name.startswith("round/")}
-        self.events.append("round", iteration=self.epoch, round=self.round, rates=rates)
+        self.events.append("round", iteration=self.iteration, round=self.round, rates=rates)
         kept = ", ".join(
             f"{100 * rates[f'round/no_drop_{k}']:.0f}" for k in self.cfg.distill.levels
         )
@@ -225,28 +212,12 @@ class Distiller:
         )
         tag = f"round{self.round}"
         self.round += 1
-        self._save("final" if self.round == self.cfg.distill.rounds else tag)
-
-    def _save(self, tag: str | None) -> None:
-        # Metrics first: then no checkpoint is ahead of them, even after a power cut.
-        self.journal.compact(self.epoch)
-        state: dict[str, Any] = {"round": self.round, **self.learner.state_dict()}
-        checkpoint.save(self.folder, self.epoch, state, tag)
+        self.save("final" if self.round == self.cfg.distill.rounds else tag)
 
     def _look_up(self) -> None:
         """Leave if somebody asks for it."""
-        self.watch()
-        if self.folder.stop.exists():
-            self.stop.reason = "stop file"
-        if self.stop.reason:
+        if self.asked_to_stop():
             raise _Stop
-
-    def _leave(self) -> str:
-        self._save(None)
-        self.folder.stop.unlink(missing_ok=True)
-        self.events.append("stopped", iteration=self.epoch, reason=self.stop.reason)
-        self.lesson.say(f"stopped in round {self.round}, epoch {self.epoch} ({self.stop.reason})")
-        return STOPPED
 
     def _finish(self) -> None:
         rounds = [
@@ -260,7 +231,7 @@ class Distiller:
         self.folder.write_result(
             "distill",
             {
-                "iterations": self.epoch,
+                "iterations": self.iteration,
                 "updates": self.learner.updates,
                 "teacher": self.cfg.taught_by.name,
                 "rounds": rounds,
@@ -268,7 +239,7 @@ class Distiller:
                 "attempts": self.lock.attempt.number,
             },
         )
-        self.lesson.say(f"finished {self.cfg.distill.rounds} rounds, {self.epoch} epochs")
+        self.lesson.say(f"finished {self.cfg.distill.rounds} rounds, {self.iteration} epochs")
 
     def close(self) -> None:
         """Release files and the display."""

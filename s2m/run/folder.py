@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -211,3 +211,14 @@ def find_runs(root: Path | str) -> Iterator[RunFolder]:
     root = Path(root)
     found = {path.parent for depth in ("", "*/", "*/*/") for path in root.glob(f"{depth}run.json")}
     yield from (RunFolder(path) for path in sorted(found))
+
+
+def runs_at(paths: Iterable[Path | str]) -> list[RunFolder]:
+    """Return the run folders at or below each of some paths, every one once."""
+    found = {}
+    for path in paths:
+        runs = list(find_runs(path))
+        if not runs:
+            raise UserError(f"{path} is not a run folder and holds none")
+        found.update({run.path.resolve(): run for run in runs})
+    return list(found.values())

@@ -1,0 +1,110 @@
+"""One attempt at a stage that goes on iteration by iteration: what training and distilling share.
+
+It goes on from the newest sound checkpoint, leaves with one when it is asked to, and refuses to go
+on with numbers that are none.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from s2m.errors import UserError
+from s2m.outcomes import STOPPED
+from s2m.run import checkpoint
+from s2m.run.events import Events
+from s2m.run.folder import RunFolder
+from s2m.run.journal import Journal
+from s2m.run.lock import Busy, RunLock
+from s2m.stopping import StopRequest
+
+
+class Diverged(UserError):
+    """Learning produced something that is not a number."""
+
+
+class Superseded(Busy):
+    """A later attempt has taken the folder; this one must not write any more."""
+
+
+class Work:
+    """The run folder as one attempt works on it; subclasses learn."""
+
+    advice = ""
+    """What to do about divergence."""
+
+    def __init__(
+        self, folder: RunFolder, lock: RunLock, stop: StopRequest, watch: Callable[[], object]
+    ) -> None:
+        """Open the folder's files; `watch` is called whenever there is a moment."""
+        self.folder, self.lock, self.stop, self.watch = folder, lock, stop, watch
+        self.events = Events(folder, lock.attempt.number)
+        self.journal = Journal(folder)
+        self.iteration = 0
+        """Finished iterations."""
+
+    def state(self) -> dict[str, Any]:
+        """Return what a checkpoint holds."""
+        raise NotImplementedError
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Take over what a checkpoint holds."""
+        raise NotImplementedError
+
+    def is_finite(self) -> bool:
+        """Tell whether every parameter is still a number."""
+        raise NotImplementedError
+
+    def resume(self) -> None:
+        """Go on from the newest sound checkpoint, if any, and take back what came after it."""
+        found = checkpoint.load_latest(self.folder, self.events)
+        if found is not None:
+            try:
+                self.load(found.state)
+            except (RuntimeError, KeyError, ValueError) as error:
+                raise UserError(
+                    f"{found.path} does not fit this run's config (another network or size?): "
+                    f"{str(error).splitlines()[0]}"
+                ) from error
+            self.iteration = found.iteration
+        if self.journal.last() is not None or found is not None:
+            self.journal.rewind(self.iteration)
+            self.events.rewind(self.iteration)
+
+    def asked_to_stop(self) -> bool:
+        """Look up from the work: has somebody asked to leave?"""
+        self.watch()
+        if self.folder.stop.exists():
+            self.stop.reason = "stop file"
+        return bool(self.stop.reason)
+
+    def make_sure(self) -> None:
+        """Refuse to write into a folder that has been taken over."""
+        if not self.lock.still_mine():
+            raise Superseded(f"{self.folder.path} was taken over by a later attempt; leaving")
+
+    def check_divergence(self, row: dict[str, float]) -> None:
+        """Refuse to go on with anything that is not a number."""
+        broken = [name for name, value in row.items() if not math.isfinite(value)]
+        if broken or not self.is_finite():
+            self.diverged(", ".join(broken) or "a network weight")
+
+    def diverged(self, what: str) -> NoReturn:
+        """End the run because of something that is not a number."""
+        self.events.append("diverged", iteration=self.iteration, what=what)
+        raise Diverged(
+            f"{self.folder.path} diverged at iteration {self.iteration}: {what} is not finite; "
+            f"{self.advice}"
+        )
+
+    def save(self, tag: str | None = None) -> None:
+        """Write a checkpoint."""
+        # Metrics first: then no checkpoint is ahead of them, even after a power cut.
+        self.journal.compact(self.iteration)
+        checkpoint.save(self.folder, self.iteration, self.state(), tag)
+
+    def leave(self) -> str:
+        """Write a checkpoint to go on from, and say why."""
+        self.save()
+        self.folder.stop.unlink(missing_ok=True)
+        self.events.append("stopped", iteration=self.iteration, reason=self.stop.reason)
+        return STOPPED
