@@ -8,15 +8,13 @@ ISAACLAB := .isaaclab/ready
 
 .PHONY: demo test lint bench clean
 
-demo: $(READY)  ## The chain in small, with something to look at.
-	$(RUN) -m s2m.evaluate agent=zero episodes=20
-	$(RUN) -m s2m.evaluate agent=lqr episodes=20
-	rm -rf demo/runs
-	$(RUN) -m s2m.launch encoder=pfds budget=demo root=demo/runs tracking=disabled
-	$(RUN) -m s2m.audit demo/runs/default/pfds-s40-*
-	$(RUN) -m s2m.replay agent=lqr k=all width=256 height=192 out=demo/strip.png
+demo: $(READY)  ## The chain in small: eight rows, tables, student, report, and a film to look at.
+	rm -rf demo
+	$(RUN) -m s2m.launch -m +sweep=demo root=demo/runs tracking=disabled
+	$(RUN) analysis/make_tables.py --runs demo/runs --out demo/tables --distill
+	$(RUN) -m s2m.replay agent=lqr k=all tactile=true width=256 height=192 out=demo/strip.png
 	$(RUN) -m s2m.replay agent=lqr k=5 out=demo/demo.mp4
-	@echo "Look at demo/strip.png and demo/demo.mp4"
+	@echo "Look at demo/tables/report.html, demo/strip.png and demo/demo.mp4"
 
 # Three at a time, file by file: those on SLURM, which come early, mostly wait.
 test: $(READY) $(ISAACLAB) lint  ## Lint, types and all tests.
@@ -35,6 +33,7 @@ bench: $(READY)  ## Speed and physics figures of the docs.
 	$(RUN) benchmarks/launch.py
 	$(RUN) benchmarks/analysis.py
 	$(RUN) -m benchmarks.tracking
+	$(RUN) benchmarks/distill.py
 
 # torch first and by its exact version: a range would pull CUDA packages of several gigabytes.
 $(READY): constraints.txt pyproject.toml

@@ -1,11 +1,13 @@
 """The command that turns runs into tables, figures and a report.
 
 python analysis/make_tables.py [--runs runs] [--out tables] [--experiment NAME] [--budget NAME]
+                               [--teacher RUN] [--distill [SETTING ...]]
 
 writes every table as .tex, .md and .csv, every figure as .pdf, .svg and .png, report.html with all
 of them, and teacher.json with the best teacher. Runs that may not be compared are left out and
 named. It reads run folders only: no torch, no simulator, no network. With --source wandb and
---project entity/name the runs come from Weights & Biases and give the same tables.
+--project entity/name the runs come from Weights & Biases and give the same tables. With --distill
+the best teacher, or that of --teacher, then teaches a tactile student, and the report shows both.
 """
 
 import argparse
@@ -22,6 +24,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table as Display
 
+from analysis.distillation import distil
 from analysis.figures.draw import render
 from analysis.figures.every import every_figure
 from analysis.frames import Frames
@@ -31,7 +34,7 @@ from analysis.study import LeftOut, Study, make_study, require_runs
 from analysis.tables.every import every_table
 from analysis.tables.model import Table
 from analysis.tables.write import to_csv, to_latex, to_markdown
-from analysis.teacher import Choice, choose, reasons
+from analysis.teacher import Choice, choose, override, reasons
 from s2m.errors import UserError
 
 SHOWN = 10
@@ -56,10 +59,15 @@ def options(words: list[str]) -> argparse.Namespace:
     add("--budget", help="only runs of this budget (default: the one with most finished runs)")
     add("--mix-code", action="store_true", help="compare runs of different code, too")
     add("--strip", action="store_true", help="also film the best teacher (needs torch and GL)")
+    add("--teacher", metavar="RUN", help="let this run teach instead of the best one")
+    add(
+        "--distill", nargs="*", metavar="SETTING",
+        help="distil a student from the teacher; settings of s2m.distill, e.g. cluster=slurm",
+    )  # fmt: skip
     return parser.parse_args(words)
 
 
-def main(words: list[str]) -> None:
+def main(words: list[str]) -> int:
     """Make everything and say what was made, what is missing and what was left out."""
     chosen = options(words)
     console = Console(width=None if sys.stdout.isatty() else 140)
@@ -72,6 +80,8 @@ def main(words: list[str]) -> None:
     study = make_study(frames, chosen.budget, chosen.mix_code)
     require_runs(study, place)
     choice = choose(study)
+    if chosen.teacher is not None:
+        choice = override(choice, study, chosen.teacher)
     made = write(study, choice, chosen.out, command(words), strip=chosen.strip, watch=watch)
     console.print(display(made[0]))
     for line in reasons(choice):
@@ -79,6 +89,7 @@ def main(words: list[str]) -> None:
     for line in describe_left_out(study.left_out):
         console.print(line, highlight=False, markup=False, style="yellow", soft_wrap=True)
     console.print(f"Wrote {len(made)} tables and {chosen.out / 'report.html'}", highlight=False)
+    return 0 if chosen.distill is None else distil(choice, chosen)
 
 
 def _read(chosen: argparse.Namespace, watch: Callable) -> tuple[Frames, str]:
@@ -89,8 +100,9 @@ def _read(chosen: argparse.Namespace, watch: Callable) -> tuple[Frames, str]:
         return local.load(chosen.runs, chosen.experiment, watch), str(chosen.runs)
     if not chosen.project:
         raise UserError("--source wandb needs --project entity/name")
-    if chosen.strip:
-        raise UserError("--strip needs the checkpoints of run folders: leave out --source wandb")
+    if chosen.strip or chosen.distill is not None:
+        option = "--strip" if chosen.strip else "--distill"
+        raise UserError(f"{option} needs the checkpoints of run folders: leave out --source wandb")
     from analysis.sources import wandb
 
     frames = wandb.load(chosen.project, chosen.experiment, chosen.cache or wandb.CACHE, watch)
@@ -158,11 +170,13 @@ def film(choice: Choice, out: Path) -> Picture:
 def _teacher(choice: Choice | None) -> dict[str, object]:
     if choice is None:
         return {"run": None, "reasons": reasons(None)}
-    best = choice.best
+    best, teacher = choice.best, choice.teacher
     return {
-        "run": best.run.id,
-        "path": best.run.link,
-        "signature": best.run.signature,
+        "run": teacher.id,
+        "path": teacher.link,
+        "signature": teacher.signature,
+        "overridden": choice.instead is not None,
+        "best": best.run.id,
         "k": choice.k,
         "selection_no_drop": best.no_drop.rate,
         "selection_strict": best.strict.rate,

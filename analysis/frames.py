@@ -1,10 +1,10 @@
-"""What a source gives: one `Run` per run with its levels, curves and episodes.
+"""What a source gives: a `Run` per run with its levels, curves and episodes, and its students.
 
 Tables, figures and statistics read nothing else, so runs may come from run folders or from any
 other place that can fill these fields.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -135,6 +135,41 @@ class Run:
         return float(seconds[found[0]]) if len(found) else None
 
 
+@dataclass(frozen=True, eq=False)
+class Student:
+    """One tactile student of one teacher."""
+
+    id: str
+    name: str
+    link: str
+    """All three as those of a run."""
+    teacher: str
+    """Name of its teacher's folder, or the agent that taught it."""
+    taught_by: str
+    """Signature of the teacher; empty for an agent."""
+    seed: int
+    commit: str | None
+    dirty: bool
+    config: Mapping[str, Any]
+    state: str
+    reason: str
+    iteration: int
+    """Finished epochs."""
+    rounds: Sequence[Mapping[int, float]]
+    """No-drop rates by number of balls after each round; the first is behaviour cloning."""
+    parameters: int | None = None
+    seconds: float | None = None
+    """Wall clock of all epochs."""
+    evaluation: Evaluation | None = None
+    judging: str = PENDING
+    remark: str = ""
+
+    @property
+    def missing(self) -> str:
+        """The word for a rate it does not have yet."""
+        return self.judging if self.state == FINISHED else self.state
+
+
 @dataclass(frozen=True)
 class Unread:
     """A run that could not be read, and why."""
@@ -149,6 +184,7 @@ class Frames:
 
     runs: list[Run]
     unread: list[Unread] = field(default_factory=list)
+    students: list[Student] = field(default_factory=list)
 
 
 class Source(Protocol):

@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 
 from analysis.figures.draw import Drawing
-from analysis.frames import FAILED, FINISHED, PENDING, RUNNING, STOPPED, Run
+from analysis.frames import FAILED, FINISHED, PENDING, RUNNING, STOPPED, Run, Student
 from analysis.study import Study
 from analysis.tables.model import Table
 from analysis.tables.write import to_html
@@ -19,7 +19,8 @@ TEMPLATE = Path(__file__).parent / "report.html"
 ORDER = (
     "table encoders", "figure success", "figure progression", "table rates", "table ablation",
     "figure ablation", "table effects", "figure diagnostic", "table seeds", "figure seeds",
-    "figure criteria", "figure survival", "table comparisons", "figure symmetry", "figure strip",
+    "figure criteria", "figure survival", "table comparisons", "figure symmetry", "table tactset",
+    "figure tactset", "figure rounds", "figure strip",
     "table published", "table costs", "table hyperparameters", "table thresholds", "table runs",
     "table left-out",
 )  # fmt: skip
@@ -58,7 +59,7 @@ def build(
     place: Path,
 ) -> str:
     """Return the page; `place` is the folder it will stand in, to which links are relative."""
-    runs = {run.id: run for run in study.runs}
+    runs = {run.id: run for run in (*study.runs, *study.students)}
     sections = {f"table {table.name}": _table(table, runs, place) for table in tables}
     sections |= {f"figure {image.name}": _figure(image, runs, place) for image in pictures}
     titles = {f"table {table.name}": table.title for table in tables}
@@ -97,7 +98,7 @@ def _head(study: Study, teacher: Sequence[str], command: str) -> str:
 <p class="teacher"><b>{html.escape(teacher[0])}</b>{rest}</p>"""
 
 
-def _table(table: Table, runs: Mapping[str, Run], place: Path) -> str:
+def _table(table: Table, runs: Mapping[str, Run | Student], place: Path) -> str:
     notes = "".join(f'<p class="note">{html.escape(note)}</p>' for note in table.notes)
     behind = sorted({name for line in table.lines for name in line.runs})
     files = [f"{table.name}.{kind}" for kind in ("tex", "md", "csv")]
@@ -107,7 +108,7 @@ def _table(table: Table, runs: Mapping[str, Run], place: Path) -> str:
 {notes}{_sources(files, behind, runs, place)}</section>"""
 
 
-def _figure(image: Picture, runs: Mapping[str, Run], place: Path) -> str:
+def _figure(image: Picture, runs: Mapping[str, Run | Student], place: Path) -> str:
     data = base64.b64encode(image.data).decode()
     alt = html.escape(f"{image.title}. {image.caption}", quote=True)
     return f"""<section id="figure-{image.name}"><h2>{html.escape(image.title)}</h2>
@@ -117,7 +118,7 @@ def _figure(image: Picture, runs: Mapping[str, Run], place: Path) -> str:
 
 
 def _sources(
-    files: Sequence[str], names: Sequence[str], runs: Mapping[str, Run], place: Path
+    files: Sequence[str], names: Sequence[str], runs: Mapping[str, Run | Student], place: Path
 ) -> str:
     """Link the files and, folded away, the runs behind them with their commits."""
     links = " · ".join(f'<a href="{name}">{name}</a>' for name in files)

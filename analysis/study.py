@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from analysis.cohort import Cohort
-from analysis.frames import FINISHED, Evaluation, Frames, Run
+from analysis.frames import FINISHED, Evaluation, Frames, Run, Student
 from analysis.rows import in_order, row
 from s2m.errors import UserError, unknown
 from s2m.run.identity import EXCLUDED
@@ -34,11 +34,17 @@ class Study:
     config: Mapping[str, Any] | None
     """The settings all runs share, with the encoder, permutation and seed of one of them."""
     commits: list[str] = field(default_factory=list)
+    students: list[Student] = field(default_factory=list)
+    """Students of these runs, by the order of their places."""
 
     @property
     def runs(self) -> list[Run]:
         """All runs, in the order of the tables."""
         return [run for cohort in self.cohorts.values() for run in cohort.runs]
+
+    def teacher_of(self, student: Student) -> Run:
+        """Return the run that taught a student."""
+        return next(run for run in self.runs if run.signature == student.taught_by)
 
     @property
     def budget(self) -> int:
@@ -75,12 +81,15 @@ def make_study(frames: Frames, budget: str | None = None, mix_code: bool = False
         variant: Cohort(row(variant), [run for run in kept if run.variant == variant])
         for variant in in_order({run.variant for run in kept})
     }
+    students, strangers = _pupils(frames.students, kept)
+    left_out += strangers
     left_out += doubles + unfit + [LeftOut(run.id, run.remark) for run in kept if run.remark]
     return Study(
         cohorts,
         sorted(left_out, key=lambda item: (item.id, item.reason)),
         kept[0].config if kept else None,
         sorted({f"{run.commit or 'unknown'}{'+' if run.dirty else ''}" for run in kept}),
+        students,
     )
 
 
@@ -178,6 +187,29 @@ def _same_evaluation(runs: list[Run]) -> tuple[list[Run], list[LeftOut]]:
             run = replace(run, evaluation=None)
         kept.append(run)
     return kept, dropped
+
+
+def _pupils(students: list[Student], runs: list[Run]) -> tuple[list[Student], list[LeftOut]]:
+    """Keep the students of these runs; their rates only if judged by their teacher's episodes."""
+    teachers = {run.signature: run for run in runs}
+    kept, left_out = [], []
+    for student in sorted(students, key=lambda student: student.id):
+        if student.taught_by not in teachers:
+            left_out.append(LeftOut(student.id, f"its teacher is not compared: {student.teacher}"))
+            continue
+        mine, theirs = student.evaluation, teachers[student.taught_by].evaluation
+        reason = student.remark
+        if mine and theirs:
+            reason = ", ".join(_differences(dict(mine.settings), dict(theirs.settings)))
+            if not reason and mine.iteration != student.iteration:
+                reason = f"iteration {mine.iteration} instead of {student.iteration}"
+        if mine and reason:
+            left_out.append(LeftOut(student.id, f"only its evaluation, made with {reason}"))
+            student = replace(student, evaluation=None)
+        elif reason:
+            left_out.append(LeftOut(student.id, reason))
+        kept.append(student)
+    return kept, left_out
 
 
 def require_runs(study: Study, where: str) -> None:

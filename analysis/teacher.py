@@ -6,11 +6,13 @@ episodes that made it win; that is why the tables report others.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from analysis.frames import Run
+from analysis.frames import FINISHED, Run
 from analysis.stats.proportions import Count
 from analysis.study import Study
+from s2m.errors import UserError, unknown
 
 RULE = ("no-drop rate", "strict rate", "earliest", "lower seed")
 
@@ -40,11 +42,18 @@ class Choice:
     ranking: list[Candidate]
     decided_by: str
     k: int
+    instead: Run | None = None
+    """The run that somebody wants to teach in place of the best one."""
 
     @property
     def best(self) -> Candidate:
-        """The teacher."""
+        """The best teacher."""
         return self.ranking[0]
+
+    @property
+    def teacher(self) -> Run:
+        """Who teaches."""
+        return self.instead or self.best.run
 
 
 def choose(study: Study) -> Choice | None:
@@ -75,6 +84,26 @@ def choose(study: Study) -> Choice | None:
     return Choice(ranking, decided, k)
 
 
+def override(choice: Choice | None, study: Study, name: str) -> Choice:
+    """Let a run teach, named by its folder, id or path, whatever the rule says."""
+    runs = [run for run in study.runs if run.state == FINISHED]
+    found = [run for run in runs if name in (run.id, run.name) or _is_at(run, name)]
+    if not found:
+        unfinished = [run for run in study.runs if name in (run.id, run.name) or _is_at(run, name)]
+        if unfinished:
+            raise UserError(
+                f"--teacher {name}: its training is {unfinished[0].state}, not finished"
+            )
+        raise unknown("teacher", name, [run.name for run in runs])
+    if choice is None:
+        raise UserError(f"--teacher {name}: no run was evaluated yet, there is nothing to override")
+    return replace(choice, instead=None if found[0] is choice.best.run else found[0])
+
+
+def _is_at(run: Run, name: str) -> bool:
+    return Path(run.link).resolve() == Path(name).resolve()
+
+
 def reasons(choice: Choice | None, shown: int = 3) -> list[str]:
     """Say in a few lines who was chosen and why."""
     if choice is None:
@@ -91,4 +120,6 @@ def reasons(choice: Choice | None, shown: int = 3) -> list[str]:
             f"{one.strict.rate:.0%} on {one.no_drop.n} selection episodes with {choice.k} balls "
             f"({when}); on the reported episodes: no-drop {one.reported.rate:.0%}"
         )
+    if choice.instead is not None:
+        lines.append(f"  Overridden by --teacher: {choice.instead.id} teaches, not the best one.")
     return lines

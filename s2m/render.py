@@ -1,4 +1,4 @@
-"""Pictures of an environment, off-screen."""
+"""Pictures of an environment, off-screen, and of what its plate feels."""
 
 import os
 from typing import TYPE_CHECKING
@@ -7,7 +7,7 @@ import numpy as np
 
 from s2m.errors import UserError
 from s2m.sim.mjcf import mjcf
-from s2m.sim.robot import ROBOT
+from s2m.sim.robot import PLATE_SIZE, ROBOT
 
 if TYPE_CHECKING:
     from s2m.sim.mujoco import MujocoSimulator
@@ -60,3 +60,25 @@ class Camera:
         for _, _, renderer in self._renderers.values():
             renderer.close()
         self._renderers.clear()
+
+
+EMPTY, TOUCHED, GAP = (38, 42, 48), (240, 150, 40), (20, 22, 26)
+"""Colours of the cells and of what lies between them."""
+
+
+def tactile_panel(cells: np.ndarray, height: int) -> np.ndarray:
+    """Draw a map (16, 16) as an image (height, width, 3) seen from above, the front at the top.
+
+    The width is that of the plate, so the panel stands beside a frame of the same height.
+    """
+    rows, columns = cells.shape
+    width = round(height * PLATE_SIZE[1] / PLATE_SIZE[0])
+    # Rows of the map run from rear to front, columns from right to left.
+    seen = cells[::-1, ::-1]
+    row, column = np.arange(height) * rows / height, np.arange(width) * columns / width
+    colours = np.array([EMPTY, TOUCHED], dtype=np.uint8)
+    image = colours[seen[row.astype(int)][:, column.astype(int)].astype(int)]
+    image[np.diff(row.astype(int), prepend=0) > 0] = GAP
+    image[:, np.diff(column.astype(int), prepend=0) > 0] = GAP
+    image[[0, -1]], image[:, [0, -1]] = GAP, GAP
+    return image

@@ -1,4 +1,7 @@
-"""Show an agent at work: python -m s2m.replay agent=lqr k=5 out=demo.mp4."""
+"""Show an agent at work: python -m s2m.replay agent=lqr k=5 out=demo.mp4.
+
+Beside the robot of a student stands the tactile map that it feels, seen from above.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,9 +12,10 @@ import torch
 from s2m.agents import Agent
 from s2m.compose import describe, load
 from s2m.config import EnvCfg, MujocoCfg, ReplayCfg
+from s2m.distill.sensing import TactileAgent
 from s2m.env import TransportEnv
 from s2m.errors import UserError, run_command
-from s2m.render import Camera
+from s2m.render import Camera, tactile_panel
 from s2m.sim.robot import MAX_BALLS
 from s2m.trained import cast
 
@@ -39,6 +43,7 @@ def main(words: list[str]) -> None:
         raise UserError(f"sim = {sim.name}: only sim=mujoco can be rendered")
     dt = sim.timestep * sim.decimation
     env_cfg.num_envs, env_cfg.seed = 1, cfg.seed
+    env_cfg.task.tactile_observation |= cfg.tactile
     env_cfg.task.episode_steps = max(1, round(cfg.seconds / dt)) + 1
     if film:
         frames = _episode(env_cfg, make, levels[0], VIDEO_EVERY, cfg)
@@ -68,9 +73,10 @@ def _episode(
     steps, frames = env.max_episode_length - 1, []
     try:
         for step in range(steps):
+            actions = agent()
             if step % every == 0:
-                frames.append(camera.frame(0))
-            _, _, done, _ = env.step(agent())
+                frames.append(_frame(camera, env, agent))
+            _, _, done, _ = env.step(actions)
             if done.any():
                 print(f"k={k}: the episode failed after {(step + 1) * env.sim.dt:.2f} s")
                 break
@@ -81,6 +87,17 @@ def _episode(
         env.close()
     missing = (steps - 1) // every + 1 - len(frames)
     return frames + frames[-1:] * missing
+
+
+def _frame(camera: Camera, env: TransportEnv, agent: Agent) -> np.ndarray:
+    """Render the robot, and beside it what the plate reports."""
+    frame = camera.frame(0)
+    if not env.cfg.task.tactile_observation:
+        return frame
+    felt = agent.felt if isinstance(agent, TactileAgent) else env.tactile
+    panel = tactile_panel(felt[0, -1].cpu().numpy(), camera.height)
+    # Video encoders want an even width.
+    return np.concatenate([frame, panel[:, : panel.shape[1] // 2 * 2]], 1)
 
 
 def _write_video(out: Path, frames: list[np.ndarray], fps: float) -> None:

@@ -28,7 +28,7 @@ def execute(
     watch = mirror.check if mirror else lambda: None
     stages = {
         "train": partial(train, watch=watch),
-        "distill": distill,
+        "distill": partial(distill, watch=watch),
         "evaluate": evaluate,
     }
     if not unfinished(folder, last):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from s2m.errors import UserError
+from s2m.render import TOUCHED, tactile_panel
 from s2m.replay import main
 
 SHORT = ["seconds=0.2", "width=160", "height=120"]
@@ -53,6 +54,28 @@ def test_a_picture_shows_all_numbers_of_balls(gl, tmp_path):
     done = replay("agent=zero", "k=all", "columns=2", f"out={out}", *SHORT)
     assert done.returncode == 0, done.stderr
     assert Image.open(out).size == (2 * 160, 5 * 120)
+
+
+@pytest.mark.gl
+def test_the_tactile_map_stands_beside_the_robot(gl, tmp_path):
+    from PIL import Image
+
+    out = tmp_path / "felt.png"
+    done = replay("agent=zero", "k=5", "columns=1", "tactile=true", f"out={out}", *SHORT)
+    assert done.returncode == 0, done.stderr
+    image = np.asarray(Image.open(out))
+    assert image.shape == (120, 160 + 80, 3)
+    touched = (image[:, 160:] == TOUCHED).all(-1)
+    assert 0.05 < touched.mean() < 0.6 and not (image[:, :160] == TOUCHED).all(-1).any()
+
+
+def test_the_panel_shows_the_front_above_and_the_left_on_the_left():
+    cells = np.zeros((16, 16), dtype=bool)
+    cells[15, 0] = True  # front, right
+    panel = tactile_panel(cells, 224)
+    assert panel.shape == (224, 151, 3)
+    rows, columns = np.nonzero((panel == TOUCHED).all(-1))
+    assert rows.max() < 15 and columns.min() > 140
 
 
 def test_without_a_gl_library_one_line_says_what_to_install(tmp_path):

@@ -23,6 +23,7 @@ from analysis.frames import (
 )
 from analysis.sources.code import code_key
 from analysis.sources.episodes import read_evaluation
+from analysis.sources.students import read_student
 from s2m.errors import UserError, unknown
 from s2m.run.events import Event, Events
 from s2m.run.folder import RunFolder, find_runs
@@ -47,15 +48,18 @@ def load(
     if experiment is not None and not folders:
         names = sorted({folder.path.parent.name for folder in find_runs(root)})
         raise unknown("experiment", experiment, names or ["none: there is no run yet"])
-    runs, unread = [], []
+    runs, students, unread = [], [], []
     for folder in watch(folders, len(folders)):
         name = f"{folder.path.parent.name}/{folder.path.name}"
         try:
-            runs.append(_read(folder, name))
+            if folder.is_student:
+                students.append(read_student(folder, name))
+            else:
+                runs.append(_read(folder, name))
         except (UserError, OSError, KeyError, TypeError, ValueError) as error:
             said = str(error) if isinstance(error, UserError) else f"damaged: {error!r}"
             unread.append(Unread(name, said))
-    return Frames(runs, unread)
+    return Frames(runs, unread, students)
 
 
 def _read(folder: RunFolder, name: str) -> Run:

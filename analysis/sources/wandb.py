@@ -51,7 +51,8 @@ def load(
     frames = local.load(root / "runs")
     links = {name: str(run.url) for name, run in runs.items()}
     read = [replace(run, link=links[run.id]) for run in frames.runs]
-    return Frames(read, [*frames.unread, *unread])
+    students = [replace(student, link=links[student.id]) for student in frames.students]
+    return Frames(read, [*frames.unread, *unread], students)
 
 
 def _fetch(project: Project, run: Any, root: Path, name: str, scratch: Path) -> None:

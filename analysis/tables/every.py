@@ -8,6 +8,7 @@ from analysis.tables.model import Line, Table, column, plain
 from analysis.tables.published import beside_the_paper
 from analysis.tables.runs import rates, runs, seeds
 from analysis.tables.settings import hyperparameters, thresholds
+from analysis.tables.tactset import tactset
 
 
 def left_out(study: Study) -> Table:
@@ -26,7 +27,7 @@ def left_out(study: Study) -> Table:
 def every_table(study: Study) -> list[Table]:
     """Make all tables of a study."""
     made = [
-        encoders, ablation, effects, comparisons, seeds, rates, beside_the_paper, costs,
+        encoders, ablation, effects, comparisons, seeds, rates, tactset, beside_the_paper, costs,
         hyperparameters, thresholds, runs, left_out,
     ]  # fmt: skip
     return [make(study) for make in made]

@@ -31,6 +31,11 @@ class Step:
     record: Path
 
     @property
+    def computes(self) -> bool:
+        """Whether it is work like that of a run, which needs a GPU where runs do: a module."""
+        return self.command[0] == "-m"
+
+    @property
     def _submitted(self) -> Path:
         return self.record.with_suffix(".submitted.json")
 
@@ -68,7 +73,10 @@ def make_steps(lines: Sequence[str], root: Path, experiment: str) -> list[Step]:
             command = [word.format(root=root.resolve(), experiment=experiment) for word in words]
         except (KeyError, IndexError, ValueError):
             raise UserError(f"then: {line}: braces may only hold root or experiment") from None
-        digest = hashlib.sha256(json.dumps(command).encode()).hexdigest()[:8]
+        # A command that stands there twice is two steps, each with a record of its own.
+        earlier = sum(step.command == command for step in steps)
+        words_of_step = [*command, f"once more: {earlier}"] if earlier else command
+        digest = hashlib.sha256(json.dumps(words_of_step).encode()).hexdigest()[:8]
         name = Path(words[0]).stem if words[0] != "-m" else words[1]
         steps.append(Step(command, experiment, folder / f"{name}-{digest}.json"))
     return steps

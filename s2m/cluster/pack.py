@@ -3,6 +3,7 @@
 The exit code says how it went, and the job's script acts on it: REQUEUE asks to be started again.
 """
 
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from s2m.run.clock import timestamp
 from s2m.run.files import write_json
 from s2m.run.folder import RunFolder
 from s2m.run.lock import slurm_restarts
+from s2m.stopping import SIGNALS
 
 REQUEUE = CODES[STOPPED]
 
@@ -71,11 +73,26 @@ class FollowUp:
     """The runs that it comes after."""
     folder: str
     """The project whose scripts it names."""
+    max_requeues: int = 0
 
     def __call__(self) -> None:
-        """Run the command with this interpreter; a UserError if it fails."""
+        """Run the command with this interpreter; a UserError if it fails.
+
+        A command that can go on later, as a distillation can, is told when SLURM wants the node
+        back, and the job is then requeued.
+        """
         print("+", *self.command, flush=True)
-        code = subprocess.run([sys.executable, *self.command], cwd=self.folder).returncode
+        process = subprocess.Popen([sys.executable, *self.command], cwd=self.folder)
+        handlers = {number: signal.getsignal(number) for number in SIGNALS}
+        for number in SIGNALS:
+            signal.signal(number, lambda number, _: process.send_signal(number))
+        try:
+            code = process.wait()
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+        if code == REQUEUE and slurm_restarts() < self.max_requeues:
+            sys.exit(REQUEUE)
         if code != 0:
             raise UserError(f"'{' '.join(self.command)}' failed with exit code {code}")
         content = {"command": self.command, "runs": self.runs, "done": timestamp()}

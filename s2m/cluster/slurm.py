@@ -177,14 +177,16 @@ class Submitter:
     def follow_up(self, steps: Sequence[Step], after: Sequence[str], runs: list[str]) -> None:
         """Submit commands: the first when all jobs have ended, each other if the former was right.
 
-        They need no GPU.
+        Scripts that only read runs get no GPU.
         """
-        cfg = replace(self.cfg, gpus=0)
         dependency = {"dependency": f"afterany:{':'.join(after)}"} if after else {}
         for step in steps:
             name = _job_name(step.experiment)
-            job = FollowUp(step.command, str(step.record), runs, str(self.code))
+            job = FollowUp(
+                step.command, str(step.record), runs, str(self.code), self.cfg.max_requeues
+            )
             chain = {**dependency, "kill-on-invalid-dep": "yes"}
+            cfg = self.cfg if step.computes else replace(self.cfg, gpus=0)
             (job_id,) = self._submit(cfg, name, [job], **chain)
             step.submitted(self._submission(job_id, name))
             dependency = {"dependency": f"afterok:{job_id}"}

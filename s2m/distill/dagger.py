@@ -38,9 +38,18 @@ from s2m.stopping import StopRequest
 from s2m.train import Diverged, Superseded
 
 
-def distill(folder: RunFolder, lock: RunLock, stop: StopRequest, progress: Progress) -> str:
-    """Teach until the last round is over (FINISHED) or somebody asks to stop (STOPPED)."""
-    distiller = Distiller(folder, lock, stop, progress)
+def distill(
+    folder: RunFolder,
+    lock: RunLock,
+    stop: StopRequest,
+    progress: Progress,
+    watch: Callable[[], object] = lambda: None,
+) -> str:
+    """Teach until the last round is over (FINISHED) or somebody asks to stop (STOPPED).
+
+    `watch` is called before every batch.
+    """
+    distiller = Distiller(folder, lock, stop, progress, watch)
     try:
         return distiller.run()
     finally:
@@ -55,10 +64,15 @@ class Distiller:
     """One attempt at a student."""
 
     def __init__(
-        self, folder: RunFolder, lock: RunLock, stop: StopRequest, progress: Progress
+        self,
+        folder: RunFolder,
+        lock: RunLock,
+        stop: StopRequest,
+        progress: Progress,
+        watch: Callable[[], object],
     ) -> None:
         """Build everything from the folder's frozen config."""
-        self.folder, self.lock, self.stop = folder, lock, stop
+        self.folder, self.lock, self.stop, self.watch = folder, lock, stop, watch
         self.cfg = from_dict(StudentCfg, folder.config())
         self.events = Events(folder, lock.attempt.number)
         self.journal = Journal(folder)
@@ -221,6 +235,7 @@ class Distiller:
 
     def _look_up(self) -> None:
         """Leave if somebody asks for it."""
+        self.watch()
         if self.folder.stop.exists():
             self.stop.reason = "stop file"
         if self.stop.reason:

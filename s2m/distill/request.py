@@ -80,14 +80,17 @@ def _of_run(folder: RunFolder, words: list[str]) -> StudentCfg:
 
 
 def _inherited(run: RunCfg, words: list[str]) -> list[str]:
-    """Return words for what the command leaves open: budget and evaluation of the teacher."""
+    """Return words for what the command leaves open: the teacher's budget, evaluation, W&B."""
     given = {word.split("=", 1)[0] for word in words}
     budget = run.budget.name
     found = []
     if "distill" not in given and (CONF / "distill" / f"{budget}.yaml").exists():
         found.append(f"distill={budget}")
-    settings: dict[str, Any] = asdict(run.evaluate)
-    for name, value in settings.items():
-        if f"evaluate.{name}" not in given:
-            found.append(f"evaluate.{name}={str(value).replace(' ', '')}")
+    for group, settings in (("evaluate", run.evaluate), ("tracking", run.tracking)):
+        if group in given:
+            continue
+        values: dict[str, Any] = asdict(settings)
+        for name, value in values.items():
+            if f"{group}.{name}" not in given and value != "":
+                found.append(f"{group}.{name}={str(value).replace(' ', '')}")
     return found

@@ -50,6 +50,8 @@ class TactileAgent:
         self.student, self.scaler, self.env = student, scaler, env
         self.plate = Plate(env, faults or FaultsCfg())
         self.memory = student.memory(env.num_envs, env.device)
+        self.felt = env.tactile
+        """(n, H, 16, 16): what the plate reported last."""
 
     def __call__(self) -> Tensor:
         """Return the actions (n, 12) for the present step; call it once per step."""
@@ -57,5 +59,6 @@ class TactileAgent:
             fresh = (self.env.episode_length_buf == 0).unsqueeze(-1)
             vector = self.scaler.vector(self.env.get_observations())
             memory = self.memory.masked_fill(fresh, 0.0)
-            actions, self.memory = self.student.step(vector, self.plate.read(), memory)
+            self.felt = self.plate.read()
+            actions, self.memory = self.student.step(vector, self.felt, memory)
             return actions

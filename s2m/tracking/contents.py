@@ -46,13 +46,14 @@ def description(folder: RunFolder) -> dict[str, Any]:
     """Return how the run is called and found on W&B; a student by its own budget."""
     config, name = folder.config(), full_name(folder)
     slots = "permuted" if config["permute"] else "fixed slots"
-    kind = "distill" if folder.is_student else "budget"
-    tags = [name.split("/")[0], config[kind]["name"], config["sim"]["name"], slots]
+    stage = "distill" if folder.is_student else "train"
+    budget = config["distill" if folder.is_student else "budget"]["name"]
+    tags = [name.split("/")[0], budget, config["sim"]["name"], slots]
     return {
         "id": run_id(folder),
         "name": folder.path.resolve().name,
         "group": folder.identity.variant,
-        "job_type": "distill" if folder.is_student else "train",
+        "job_type": stage,
         "tags": sorted({str(tag)[:TAG] for tag in tags}),
         "config": config,
     }
@@ -113,6 +114,10 @@ def summary(folder: RunFolder) -> dict[str, Any]:
     if trained is not None:
         numbers["run/encoder_parameters"] = trained["encoder_parameters"]
         numbers["run/actor_parameters"] = trained["actor_parameters"]
+    distilled = folder.result("distill")
+    if distilled is not None:
+        numbers["run/parameters"] = distilled["parameters"]
+        numbers["run/teacher"] = distilled["teacher"]
     for k, counts in (judged or {}).get("successes", {}).items():
         for metric in ("strict", "no_drop"):
             numbers[f"evaluate/{metric}_k{k}"] = counts[metric] / counts["n"]

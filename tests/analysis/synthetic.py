@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow
 
 from s2m.config import RunCfg
+from s2m.distill.config import StudentCfg, TaughtByCfg
 from s2m.encoders.config import EncoderCfg
 from s2m.run.code import CodeState
 from s2m.run.events import Events
@@ -243,11 +244,55 @@ def stored_specs() -> list[Spec]:
     ]
 
 
+ROUNDS = [{1: 0.5, 2: 0.25, 5: 0.0}, {1: 1.0, 2: 0.75, 5: 0.25}, {1: 1.0, 2: 1.0, 5: 0.75}]
+FELT: Rates = {1: (19, 20), 2: (17, 20), 3: (11, 18), 4: (8, 17), 5: (4, 15)}
+
+
+def write_student(
+    root: Path, teacher: RunFolder, rates: Rates | None = None, seed: int = 40, **fields
+) -> RunFolder:
+    """Write the folder of a student: finished if it has rates, else in the middle of round 1."""
+    spec = Spec(seed=seed, **fields)
+    identity = teacher.identity
+    cfg = StudentCfg(teacher=str(teacher.path.name), seed=seed)
+    cfg.taught_by = TaughtByCfg(identity.variant, identity.seed, identity.signature, 2000, "a" * 64)
+    cfg.distill.rounds, cfg.distill.epochs, cfg.distill.epochs_more = 3, 10, 0
+    values = asdict(cfg)
+    path = run_path(root, spec.experiment, values)
+    with mock.patch("s2m.run.folder.timestamp", lambda: spec.created):
+        with mock.patch("s2m.run.events.timestamp", lambda: spec.created):
+            folder = RunFolder.create(path, values, CodeState(spec.commit))
+            _teach(folder, spec, rates)
+    return folder
+
+
+def _teach(folder: RunFolder, spec: Spec, rates: Rates | None) -> None:
+    rounds = ROUNDS if rates else ROUNDS[:1]
+    last = 10 * len(rounds)
+    ended = spec.created if rates else None
+    write_json(
+        folder.attempt, asdict(Attempt(1, "0" * 16, "elsewhere", 1, spec.created, None, ended))
+    )
+    events = Events(folder, 1)
+    for i, found in enumerate(rounds):
+        named = {f"round/no_drop_{k}": rate for k, rate in found.items()}
+        events.append("round", iteration=10 * (i + 1), round=i, rates=named)
+    iteration = np.arange(1, last + 1)
+    times = np.full(last, spec.seconds)
+    write_table(folder.metrics, pyarrow.table({"iteration": iteration, "time/iteration": times}))
+    if rates:
+        folder.write_result("distill", {"iterations": last, "parameters": 124_140})
+        write_evaluation(folder, replace(spec, rates=rates), last)
+
+
 def write_stored() -> None:
     """Write the regression fixture anew."""
     shutil.rmtree(DATA / "runs", ignore_errors=True)
-    for spec in stored_specs():
-        write_run(DATA / "runs", spec)
+    runs = [write_run(DATA / "runs", spec) for spec in stored_specs()]
+    # Of the best teacher; of another, still in round 1; and of a run that is not compared.
+    write_student(DATA / "runs", runs[2], FELT, episodes=20)
+    write_student(DATA / "runs", runs[0], seed=41)
+    write_student(DATA / "runs", runs[16], seed=42)
 
 
 if __name__ == "__main__":

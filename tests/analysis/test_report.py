@@ -43,7 +43,7 @@ class Links(HTMLParser):
 
 def test_every_link_leads_somewhere_beside_the_page(page):
     found = Links(page.read_text())
-    assert len(found.sources) == 8
+    assert len(found.sources) == 10
     assert all(source.startswith("data:image/") for source in found.sources)
     assert len(found.ids) == len(set(found.ids))
     for link in found.links:
@@ -83,7 +83,7 @@ def chromium(tmp_path_factory):
 @pytest.mark.browser
 def test_the_page_is_quiet_whole_and_asks_for_nothing(page, chromium):
     chromium.open(page)
-    assert chromium.evaluate("document.images.length") == 8
+    assert chromium.evaluate("document.images.length") == 10
     assert chromium.evaluate(PICTURES)
     assert chromium.complaints() == []
     asked = [url for url in chromium.requests() if not url.startswith("data:")]

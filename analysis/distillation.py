@@ -1,0 +1,36 @@
+"""Let the chosen teacher teach, through the launcher of all runs, and make the tables again."""
+
+import argparse
+import shlex
+from pathlib import Path
+
+from analysis.teacher import Choice
+from s2m.errors import UserError
+
+
+def distil(choice: Choice | None, chosen: argparse.Namespace) -> int:
+    """Launch the student of the chosen teacher, and a report that shows both after it.
+
+    On a cluster both are submitted and the command returns at once; here it waits for them.
+    """
+    # Hydra is only needed now; whoever just wants tables does not wait for it.
+    from s2m.cluster.followup import make_steps
+    from s2m.distill.request import compose_student
+    from s2m.launch import launch
+
+    if choice is None:
+        raise UserError("--distill: there is no teacher yet, no run has been evaluated")
+    cfg = compose_student([f"teacher={choice.teacher.link}", *chosen.distill])
+    steps = make_steps([again(chosen)], Path(cfg.root), cfg.experiment)
+    return launch([cfg], steps, many=True)
+
+
+def again(chosen: argparse.Namespace) -> str:
+    """Return the command that makes the same tables, wherever it is started."""
+    words = ["--runs", str(chosen.runs.resolve()), "--out", str(chosen.out.resolve())]
+    for name in ("experiment", "budget", "teacher"):
+        if getattr(chosen, name) is not None:
+            words += [f"--{name}", getattr(chosen, name)]
+    words += ["--mix-code"] * chosen.mix_code + ["--strip"] * chosen.strip
+    line = shlex.join(["analysis/make_tables.py", *words])
+    return line.replace("{", "{{").replace("}", "}}")

@@ -1,0 +1,118 @@
+"""Figures of the tactile student: beside its teacher, and round by round."""
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from analysis.figures.draw import Drawing, new_figure, say
+from analysis.figures.success import PARTS
+from analysis.frames import Evaluation, Student
+from analysis.published import published
+from analysis.study import Study
+from analysis.teacher import choose
+
+COLOURS = ("#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00")
+"""Of one to five balls."""
+
+
+def shown(study: Study) -> Student | None:
+    """Return the student to show: of the best teacher if there is one, evaluated if there is."""
+    choice = choose(study)
+    best = choice.best.run.signature if choice else ""
+
+    def rank(student: Student) -> tuple[bool, bool, int]:
+        return student.taught_by == best, student.evaluation is not None, len(student.rounds)
+
+    return max(study.students, key=rank, default=None)
+
+
+def _runs(study: Study, student: Student | None) -> list[str]:
+    return [student.id, study.teacher_of(student).id] if student else []
+
+
+def tactset(study: Study) -> Drawing:
+    """Return the bars of student and teacher for one to five balls."""
+    student = shown(study)
+
+    def paint() -> Figure:
+        figure, (panels,) = new_figure(2.3, columns=2, sharey=True)
+        if student is None:
+            for axes in panels:
+                say(axes, "no student yet")
+            return figure
+        teacher = study.teacher_of(student)
+        parts = (("teacher", teacher.evaluation, teacher.name, "pending"),
+                 ("student", student.evaluation, student.name, student.missing))  # fmt: skip
+        for axes, (who, evaluation, name, word) in zip(panels, parts, strict=True):
+            axes.set_title(f"{who}: {name}")
+            axes.set(xlabel="balls", xticks=range(1, study.top + 1), ylim=(0, 100))
+            axes.grid(visible=False)
+            if evaluation is None:
+                say(axes, f"evaluation {word}")
+            else:
+                _bars(axes, evaluation)
+        theirs = published()["tactset"]
+        panels[1].plot(
+            list(theirs), [rates["no_drop"] for rates in theirs.values()], "D", color="black",
+            ms=4, mfc="white", clip_on=False, label="paper, no-drop",
+        )  # fmt: skip
+        panels[0].set_ylabel("episodes, %")
+        handles = [
+            *(Patch(facecolor=c, hatch=h, edgecolor="white", label=text) for text, c, h in PARTS),
+            *panels[1].get_legend_handles_labels()[0],
+        ]
+        figure.legend(handles=handles, loc="outside lower center", ncols=4)
+        return figure
+
+    return Drawing(
+        "tactset",
+        "TactSet beside its teacher",
+        "Success of the teacher, which sees the balls, and of the student, which feels them, on "
+        "the same episodes. Blue: never near the edge (strict); orange: nothing dropped, but near "
+        "the edge; red: failed. Diamonds: no-drop rates that the paper gives for its student.",
+        paint,
+        _runs(study, student),
+    )
+
+
+def _bars(axes: Axes, evaluation: Evaluation) -> None:
+    for k, rates in evaluation.reported.items():
+        strict, kept = rates.count("strict").rate, rates.count("no_drop").rate
+        base = 0.0
+        for height, (_, colour, hatch) in zip(
+            (strict, kept - strict, 1 - kept), PARTS, strict=True
+        ):
+            axes.bar(
+                k, 100 * height, 0.78, 100 * base, color=colour, hatch=hatch, edgecolor="white",
+                lw=0.4,
+            )  # fmt: skip
+            base += height
+
+
+def rounds(study: Study) -> Drawing:
+    """Return no-drop rates after behaviour cloning and after each round of DAgger."""
+    student = shown(study)
+
+    def paint() -> Figure:
+        figure, ((axes,),) = new_figure(2.5)
+        axes.set(xlabel="round (0: behaviour cloning)", ylabel="no-drop, %", ylim=(-2, 102))
+        if student is None or not student.rounds:
+            say(axes, "no round yet")
+            return figure
+        for k, colour in zip(range(1, study.top + 1), COLOURS, strict=False):
+            y = [100 * rates[k] for rates in student.rounds if k in rates]
+            axes.plot(range(len(y)), y, "o-", color=colour, ms=3.5, label=f"{k} balls")
+        axes.set_xticks(range(int(student.config["distill"]["rounds"])))
+        figure.legend(loc="outside right center")
+        return figure
+
+    n = student.config["distill"]["round_episodes"] if student else 0
+    return Drawing(
+        "rounds",
+        "Behaviour cloning and DAgger",
+        f"No-drop success after each round, on {n} episodes per number of balls (the same after "
+        "every round, others than those of the tables). In round 0 the student has only seen the "
+        "teacher drive; in each later one it drives and the teacher says what it would have done.",
+        paint,
+        _runs(study, student),
+    )

@@ -1,0 +1,130 @@
+"""The tactile students beside their teachers."""
+
+from typing import Any
+
+from analysis.frames import Evaluation, Run, Student
+from analysis.published import published
+from analysis.stats.proportions import Interval, newcombe, wilson
+from analysis.study import Study
+from analysis.tables import formats
+from analysis.tables.model import Cell, Line, Table, column, missing, plain, stacked
+from analysis.teacher import choose
+
+
+def tactset(study: Study) -> Table:
+    """Return success rates of every student and of its teacher on the same episodes."""
+    balls = range(1, study.top + 1)
+    lines: list[Line] = []
+    records: list[dict[str, Any]] = []
+    for student in study.students:
+        teacher = study.teacher_of(student)
+        lines += [
+            Line(
+                [plain(f"teacher {teacher.name}"), *_rates(teacher.evaluation, balls, "pending")],
+                [teacher.id], rule=bool(lines),
+            ),
+            Line(
+                [plain(f"student {student.name}"),
+                 *_rates(student.evaluation, balls, student.missing)], [student.id],
+            ),
+            Line(
+                [plain("no-drop, student − teacher (pp)"), *_differences(student, teacher, balls)],
+                [student.id, teacher.id],
+            ),
+        ]  # fmt: skip
+        records += _records(student, teacher)
+    if not lines:
+        lines = [Line([plain("student"), *[missing("pending")] * len(balls)])]
+    return Table(
+        "tactset",
+        "TactSet",
+        "The tactile student and its teacher on the same episodes: no-drop success with its 95% "
+        "Wilson interval, then strict success; below, the difference with Newcombe's interval.",
+        [column("Policy", align="l"), *(column(f"k={k}", f"$k{{=}}{k}$") for k in balls)],
+        [*lines, *_published(balls)],
+        notes=_notes(study),
+        records=records,
+    )
+
+
+def _rates(evaluation: Evaluation | None, balls: range, word: str) -> list[Cell]:
+    found = evaluation.reported if evaluation else {}
+    cells = []
+    for k in balls:
+        if k not in found:
+            cells.append(missing(word))
+            continue
+        kept, strict = found[k].count("no_drop"), found[k].count("strict")
+        detail = f"{formats.bracket(wilson(kept))}, strict {formats.percent(strict.rate).text}"
+        cells.append(stacked(formats.percent(kept.rate), detail))
+    return cells
+
+
+def _differences(student: Student, teacher: Run, balls: range) -> list[Cell]:
+    cells = []
+    for k in balls:
+        found = _difference(student, teacher, k)
+        if found is None:
+            cells.append(missing(student.missing if student.evaluation is None else "pending"))
+        else:
+            cells.append(formats.signed(*found, bound=1, scale=100, digits=0))
+    return cells
+
+
+def _difference(student: Student, teacher: Run, k: int) -> tuple[float, Interval] | None:
+    mine, theirs = (p.evaluation.reported if p.evaluation else {} for p in (student, teacher))
+    if k not in mine or k not in theirs:
+        return None
+    return newcombe(mine[k].count("no_drop"), theirs[k].count("no_drop"))
+
+
+def _published(balls: range) -> list[Line]:
+    theirs = published()
+    rows = {
+        "paper: PFDS": {5: theirs["encoders"]["pfds"]},
+        "paper: TactSet": theirs["tactset"],
+    }
+    lines = []
+    for name, rates in rows.items():
+        cells = [
+            stacked(formats.percent(rates[k]["no_drop"] / 100), f"strict {rates[k]['strict']}%")
+            if k in rates else formats.NOT_REACHED
+            for k in balls
+        ]  # fmt: skip
+        lines.append(Line([plain(name), *cells], rule=not lines))
+    return lines
+
+
+def _notes(study: Study) -> list[str]:
+    notes = ["The paper gives k = 1 and 5 only; 100 episodes each, robot and simulator differ."]
+    choice = choose(study)
+    for student in study.students:
+        if choice is not None and student.taught_by != choice.best.run.signature:
+            notes.append(
+                f"{student.name} was not distilled from the best teacher, {choice.best.run.name}, "
+                f"but from {student.teacher}: the choice was overridden, or made with other runs."
+            )
+        if student.reason:
+            notes.append(f"{student.name} failed: {student.reason}.")
+    return notes
+
+
+def _records(student: Student, teacher: Run) -> list[dict[str, Any]]:
+    records = []
+    reported = student.evaluation.reported if student.evaluation else {}
+    for k, mine in sorted(reported.items()):
+        found = _difference(student, teacher, k)
+        theirs = teacher.evaluation.reported.get(k) if teacher.evaluation else None
+        record: dict[str, Any] = {
+            "student": student.id, "teacher": teacher.id, "k": k, "episodes": mine.n
+        }  # fmt: skip
+        for metric in ("no_drop", "strict"):
+            count = mine.count(metric)
+            low, high = wilson(count)
+            record |= {metric: count.rate, f"{metric}_low": low, f"{metric}_high": high}
+            record[f"teacher_{metric}"] = theirs.count(metric).rate if theirs else None
+        low, high = found[1] if found else (None, None)
+        record |= {"difference": found[0] if found else None}
+        record |= {"difference_low": low, "difference_high": high}
+        records.append(record)
+    return records

@@ -1,0 +1,153 @@
+"""Students in the analysis: beside their teachers, overridden, launched by --distill."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from analysis.command import main, options
+from analysis.distillation import again, distil
+from analysis.figures.draw import render
+from analysis.figures.tactset import rounds, shown, tactset
+from analysis.sources.local import load
+from analysis.study import make_study
+from analysis.tables.tactset import tactset as table
+from analysis.teacher import choose, override, reasons
+from s2m.errors import UserError
+from s2m.launch import main as launch
+from tests.analysis.conftest import ROOT
+from tests.analysis.synthetic import DATA, FELT, Spec, write_run, write_student
+
+GOOD = {k: (50, 90) for k in range(1, 6)}
+BEST = {k: (60, 95) for k in range(1, 6)}
+PUPIL = {k: (9, 70) for k in range(1, 6)}
+
+
+def study_with(root, *, other=False, **fields):
+    """Two evaluated runs, the second the best, and a student of it or of the other."""
+    levels = {2: 1, 3: 2, 4: 3, 5: 4}
+    runs = [
+        write_run(root, Spec(seed=s, levels=levels, rates=r)) for s, r in ((1, GOOD), (2, BEST))
+    ]
+    write_student(root, runs[0 if other else 1], PUPIL, **fields)
+    return make_study(load(root))
+
+
+def text(made):
+    return "\n".join(" | ".join(cell.text for cell in line.cells) for line in made.lines)
+
+
+def test_a_student_stands_beside_its_teacher_with_the_difference(tmp_path):
+    made = table(study_with(tmp_path))
+    assert "teacher pfds-s2-" in text(made) and "student tactset-s40-" in text(made)
+    assert "95% [89, 98], strict 60%" in text(made) and "70% [60, 78], strict 9%" in text(made)
+    assert "−25 [−35, −15]" in text(made)
+    assert not any("overridden" in note for note in made.notes)
+    record = made.records[4]
+    assert (record["no_drop"], record["teacher_no_drop"]) == (0.7, 0.95)
+
+
+def test_a_student_of_another_than_the_best_is_pointed_out(tmp_path):
+    made = table(study_with(tmp_path, other=True))
+    assert any("was not distilled from the best teacher, pfds-s2-" in note for note in made.notes)
+
+
+def test_other_episodes_than_the_teachers_are_not_compared(tmp_path):
+    study = study_with(tmp_path, episode_seed=77)
+    assert "only its evaluation, made with seed = 77" in study.left_out[-1].reason
+    assert "pending" in text(table(study))
+
+
+def test_without_a_student_table_and_figures_say_so(study_of):
+    study = study_of(Spec(rates=GOOD))
+    assert "student | pending" in text(table(study)) and "75% strict 19%" in text(table(study))
+    for figure in (tactset(study), rounds(study)):
+        assert b"no " in render(figure)["svg"] and not figure.runs
+
+
+def test_figures_show_the_student_of_the_best_teacher(stored):
+    student = shown(stored)
+    assert student is not None and student.evaluation is not None
+    assert student.evaluation.reported[5].no_drop == FELT[5][1]
+    for figure in (tactset(stored), rounds(stored)):
+        assert figure.runs[0] == student.id and render(figure)["png"]
+
+
+def test_students_in_the_making_have_their_rounds(stored):
+    running = [student for student in stored.students if student.state == "running"]
+    assert [student.rounds for student in running] == [[{1: 0.5, 2: 0.25, 5: 0.0}]]
+
+
+def test_the_choice_can_be_overridden_by_name_id_or_path(tmp_path):
+    study = study_with(tmp_path)
+    choice = choose(study)
+    other = choice.ranking[1].run
+    for name in (other.name, other.id, other.link):
+        changed = override(choice, study, name)
+        assert changed.teacher is other and "Overridden by --teacher" in reasons(changed)[-1]
+    same = override(choice, study, choice.best.run.name)
+    assert same.instead is None and same.teacher is choice.best.run
+    with pytest.raises(UserError, match="unknown teacher 'pfds-s9'"):
+        override(choice, study, "pfds-s9")
+
+
+def test_a_teacher_that_is_not_finished_cannot_override(study_of):
+    study = study_of(Spec(seed=1, rates=GOOD), Spec(seed=2, state="running", iteration=5))
+    late = next(run for run in study.runs if run.seed == 2)
+    with pytest.raises(UserError, match="its training is running, not finished"):
+        override(choose(study), study, late.name)
+
+
+def test_without_a_teacher_nothing_is_distilled():
+    with pytest.raises(UserError, match="--distill: there is no teacher yet"):
+        distil(None, options(["--distill"]))
+
+
+def test_the_second_report_is_made_by_the_same_command_from_anywhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["--runs", "r {1}", "--experiment", "e", "--teacher", "x", "--mix-code", "--distill"]
+    line = again(options([*words, "cluster=slurm"]))
+    assert f"'{tmp_path}/r {{{{1}}}}'" in line and "--distill" not in line
+    assert line.endswith("--experiment e --teacher x --mix-code")
+
+
+@pytest.mark.slow
+def test_distill_teaches_the_chosen_and_reports_both(tmp_path):
+    """The whole chain without physics: runs, tables, student, report."""
+    root, out = tmp_path / "runs", tmp_path / "out"
+    words = [
+        "sim=dummy", "budget=demo", "budget.num_envs=8", "budget.iterations=2", "experiment=small",
+        "task.episode_steps=12", "evaluate.episodes=4", "evaluate.selection_episodes=4",
+    ]  # fmt: skip
+    assert launch(["-m", *words, "seed=40,41", f"root={root}"]) == 0
+    command = ["analysis/make_tables.py", "--runs", str(root), "--out", str(out)]
+    teach = ["distill.rounds=2", "distill.bc_steps=60", "distill.dagger_steps=30"]
+
+    def run(*words):
+        done = subprocess.run(
+            [sys.executable, *command, *words], capture_output=True, text=True, cwd=ROOT
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    said = run("--distill", *teach)
+    chosen = json.loads((out / "teacher.json").read_text())
+    assert "tactset-s40-" in said and ": finished" in said and not chosen["overridden"]
+    student = next(root.glob("small/tactset-*"))
+    report = (out / "report.html").read_text()
+    assert f"student {student.name}" in report and f"teacher {chosen['run'][6:]}" in report
+    other = next(p.name for p in root.glob("small/pfds-*") if p.name != chosen["run"][6:])
+    run("--teacher", other, "--distill", *teach)
+    report = (out / "report.html").read_text()
+    assert "Overridden by --teacher" in report and report.count("student tactset-s40-") >= 2
+    assert json.loads((out / "teacher.json").read_text())["overridden"]
+
+
+def test_bad_settings_of_the_student_are_one_line(tmp_path):
+    """Runs that are only synthetic have no checkpoint: everything up to it works."""
+    words = ["--runs", str(DATA / "runs"), "--out", str(tmp_path)]
+    with pytest.raises(UserError, match="has no checkpoint any more"):
+        main([*words, "--distill", "distill=demo"])
+    with pytest.raises(UserError, match="unknown distill 'dem'"):
+        main([*words, "--distill", "distill=dem"])
