@@ -113,10 +113,9 @@ def summary(folder: RunFolder) -> dict[str, Any]:
     if trained is not None:
         numbers["run/encoder_parameters"] = trained["encoder_parameters"]
         numbers["run/actor_parameters"] = trained["actor_parameters"]
-    distilled = folder.result("distill")
-    if distilled is not None:
-        numbers["run/parameters"] = distilled["parameters"]
-        numbers["run/teacher"] = distilled["teacher"]
+    distilled = folder.result("distill") or {}
+    for name in {"parameters", "teacher"} & distilled.keys():
+        numbers[f"run/{name}"] = distilled[name]
     for k, counts in (judged or {}).get("successes", {}).items():
         for metric in ("strict", "no_drop"):
             numbers[f"evaluate/{metric}_k{k}"] = counts[metric] / counts["n"]
