@@ -1,4 +1,4 @@
-"""Fixed scaling of observations: from a tenth to one unit for what matters in this task.
+"""Fixed scaling of observations, about one unit for what matters in this task.
 
 Running normalisation is not used: it blows 258 strongly correlated inputs up to unit variance,
 which drives the adaptive learning rate of PPO to its floor, and statistics per ball slot would
@@ -15,12 +15,12 @@ from s2m.sim.robot import BALL_RADIUS, LEG_JOINTS, LEGS, MAX_BALLS, ROBOT
 from s2m.task.geometry import HALF_PLATE
 from s2m.task.observations import BALL_FRAMES, PROPRIO_FRAMES
 
-ANGULAR_VELOCITY = (5.0, 5.0, 2.0)
-GRAVITY = (24.0, 24.0, 1.0)
-JOINT_POSITION = {"abduct": 12.0, "thigh": 12.0, "steer": 0.5}
-JOINT_VELOCITY = {"abduct": 3.0, "thigh": 3.0, "steer": 0.3}
+ANGULAR_VELOCITY = (0.5, 0.5, 0.5)
+GRAVITY = (8.0, 8.0, 1.0)
+JOINT_POSITION = {"abduct": 6.0, "thigh": 6.0, "steer": 0.5}
+JOINT_VELOCITY = {"abduct": 0.5, "thigh": 0.5, "steer": 0.1}
 ACTION = 0.3
-HEIGHT = 100.0
+HEIGHT = 20.0
 BALL = (1 / HALF_PLATE[0], 1 / HALF_PLATE[1], 20.0, *(4.0,) * 3, *(0.25,) * 4, *(1.0,) * 3, 1.0)
 
 
