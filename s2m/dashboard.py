@@ -9,13 +9,13 @@ from typing import Any
 
 from s2m.config import TrackingCfg
 from s2m.errors import UserError, run_command
+from s2m.run.metrics import ITERATION
 from s2m.tracking.client import Project, scratch_folder, split
 from s2m.views import View, sections
 
 TITLE = "S2M-Trek"
 NAME = "s2mtrek"
 """The workspace's name in its address, by which it is found again."""
-ITERATION = "iteration"
 RUNS = 40
 """Most runs that a panel shows: a whole sweep."""
 

@@ -193,7 +193,7 @@ def check(exported: Exported, path: Path, steps: int) -> tuple[float, float]:
     session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     base: EnvCfg = exported.policy.cfg.environment()
     cfg = replace(base, num_envs=1, task=replace(base.task, episode_steps=steps + 1))
-    env = TransportEnv(cfg, balls=torch.tensor([min(3, MAX_BALLS)]))
+    env = TransportEnv(cfg, balls=torch.tensor([3]))
     memory = exported.shapes.get("memory")
     mine = [torch.zeros(memory)] if memory else []
     theirs = [np.zeros(memory, dtype=np.float32)] if memory else []
@@ -224,7 +224,7 @@ def _runtime() -> Any:
         import onnxruntime
     except ImportError as error:
         raise UserError(
-            f"exporting needs {error.name}: pip install 's2m[export]' -c constraints.txt"
+            f"exporting needs {error.name}: pip install -e '.[export]' -c constraints.txt"
         ) from None
     return onnxruntime
 
@@ -241,7 +241,6 @@ def main(words: list[str]) -> int:
         raise UserError(USAGE)
     torch.set_num_threads(1)
     exported = Exported(places[0])
-    _ = exported.policy.actor
     _runtime()
     name = exported.policy.folder.path.name
     out = Path(places[1]) if len(places) == 2 else exported.policy.folder.path

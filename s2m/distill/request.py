@@ -72,8 +72,6 @@ def _of_run(folder: RunFolder, words: list[str]) -> StudentCfg:
     )
     place = folder.path.resolve()
     cfg.teacher, cfg.task, cfg.sim, cfg.permute = str(place), run.task, run.sim, run.permute
-    if not any(word.startswith("tracking") for word in words):
-        cfg.tracking = run.tracking
     cfg.root = cfg.root or str(folder.path.parent.parent)
     cfg.experiment = cfg.experiment or place.parent.name
     return cfg

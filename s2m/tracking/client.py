@@ -1,6 +1,5 @@
 """The W&B client, held to finite waits, and its errors in one line each."""
 
-import hashlib
 import os
 import re
 import tempfile
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from s2m.errors import UserError
-from s2m.tracking.contents import FILES, MARKER
+from s2m.tracking.contents import FILES, MARKER, sha256
 from s2m.tracking.history import replay
 from s2m.tracking.key import has_key
 
@@ -124,7 +123,7 @@ class Project:
 
 def _checksum(path: Path) -> str:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return sha256(path.read_bytes())
     except FileNotFoundError:
         return ""
 

@@ -39,7 +39,7 @@ def run_id(folder: RunFolder) -> str:
     The same run may lie in two experiments, where each is trained and mirrored by itself.
     """
     experiment = folder.path.resolve().parent.name
-    return f"{folder.identity.signature[:24]}-{_sha256(experiment.encode())[:8]}"
+    return f"{folder.identity.signature[:24]}-{sha256(experiment.encode())[:8]}"
 
 
 def description(folder: RunFolder) -> dict[str, Any]:
@@ -96,10 +96,11 @@ def stamp(folder: RunFolder) -> tuple[Any, ...]:
 
 def checksums(contents: dict[str, bytes]) -> dict[str, str]:
     """Return the SHA-256 of each file."""
-    return {name: _sha256(data) for name, data in contents.items()}
+    return {name: sha256(data) for name, data in contents.items()}
 
 
-def _sha256(data: bytes) -> str:
+def sha256(data: bytes) -> str:
+    """Return the checksum of some content."""
     return hashlib.sha256(data).hexdigest()
 
 

@@ -1,11 +1,10 @@
 """What of a run is more than a number: tables of episodes, films, and checkpoints if asked for."""
 
-import hashlib
 from collections.abc import Iterator
 from typing import Any
 
 from s2m.run.folder import RunFolder
-from s2m.tracking.contents import FILMS
+from s2m.tracking.contents import FILMS, sha256
 
 SUCCESS = "success"
 """Name of the table of an evaluation."""
@@ -35,7 +34,7 @@ def films(folder: RunFolder) -> Iterator[tuple[str, str, Any]]:
 
     for path in sorted(path for kind in FILMS for path in folder.path.glob(kind)):
         video = wandb.Video(str(path), format=path.suffix[1:])  # pyright: ignore
-        yield _checksum(path.read_bytes()), path.stem, video
+        yield sha256(path.read_bytes()), path.stem, video
 
 
 def artifacts(folder: RunFolder, run_id: str) -> Iterator[tuple[str, str, Any, list[str]]]:
@@ -48,8 +47,4 @@ def artifacts(folder: RunFolder, run_id: str) -> Iterator[tuple[str, str, Any, l
             f"policy-{run_id}", type="checkpoint", metadata={"iteration": int(iteration)}
         )
         artifact.add_file(str(path), name="checkpoint.pt", policy="immutable")
-        yield _checksum(path.read_bytes()), path.name, artifact, [tag]
-
-
-def _checksum(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+        yield sha256(path.read_bytes()), path.name, artifact, [tag]

@@ -12,6 +12,7 @@ from jobs import (
     LONG,
     TINY,
     assert_as_undisturbed,
+    assert_whole,
     kinds,
     launch,
     preempt,
@@ -127,6 +128,8 @@ def test_what_is_edited_after_submission_does_not_matter(slurm, tmp_path):
     (project / "s2m" / "train.py").write_text("raise SystemExit('edited')\n")
     (project / "conf" / "config.yaml").write_text("broken: [\n")
     wait_until_finished(root)
+    (run,) = find_runs(root)
+    assert_whole(run)
 
 
 def test_two_launches_at_once_submit_every_cell_once(slurm, tmp_path):
