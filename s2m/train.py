@@ -7,7 +7,6 @@ was journalled after it is taken back when the run goes on from it.
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -19,29 +18,8 @@ from s2m.encoders.symmetry import audit
 from s2m.env import TransportEnv
 from s2m.learner import Learner
 from s2m.outcomes import FINISHED
-from s2m.progress import Progress
 from s2m.run.folder import RunFolder
-from s2m.run.lock import RunLock
-from s2m.stopping import StopRequest
 from s2m.work import Work
-
-
-def train(
-    folder: RunFolder,
-    lock: RunLock,
-    stop: StopRequest,
-    progress: Progress,
-    watch: Callable[[], object] = lambda: None,
-) -> str:
-    """Train until the budget is spent (FINISHED) or somebody asks to stop (STOPPED).
-
-    `watch` is called before every iteration.
-    """
-    trainer = Trainer(folder, lock, stop, progress, watch)
-    try:
-        return trainer.run()
-    finally:
-        trainer.close()
 
 
 class Trainer(Work):
@@ -49,17 +27,9 @@ class Trainer(Work):
 
     advice = "lower ppo.learning_rate, or look at unstable/ in the folder"
 
-    def __init__(
-        self,
-        folder: RunFolder,
-        lock: RunLock,
-        stop: StopRequest,
-        progress: Progress,
-        watch: Callable[[], object],
-    ) -> None:
+    def __init__(self, folder: RunFolder, *rest: Any, **more: Any) -> None:
         """Build everything from the folder's frozen config."""
-        super().__init__(folder, lock, stop, watch)
-        self.progress = progress
+        super().__init__(folder, *rest, **more)
         self.cfg = from_dict(RunCfg, folder.config())
         torch.set_num_threads(1)
         torch.manual_seed(self.cfg.seed)
@@ -174,9 +144,13 @@ class Trainer(Work):
 
     def close(self) -> None:
         """Release files, the display and the simulator."""
-        self.journal.close()
+        super().close()
         self.progress.end()
         self.env.close()
+
+
+train = Trainer.perform
+"""Train the run of a folder."""
 
 
 def _parameters(module: torch.nn.Module) -> int:

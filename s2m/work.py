@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from s2m.errors import UserError
 from s2m.outcomes import STOPPED
+from s2m.progress import Progress
 from s2m.run import checkpoint
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
@@ -33,14 +34,37 @@ class Work:
     """What to do about divergence."""
 
     def __init__(
-        self, folder: RunFolder, lock: RunLock, stop: StopRequest, watch: Callable[[], object]
+        self,
+        folder: RunFolder,
+        lock: RunLock,
+        stop: StopRequest,
+        progress: Progress,
+        watch: Callable[[], object] = lambda: None,
     ) -> None:
         """Open the folder's files; `watch` is called whenever there is a moment."""
         self.folder, self.lock, self.stop, self.watch = folder, lock, stop, watch
+        self.progress = progress
         self.events = Events(folder, lock.attempt.number)
         self.journal = Journal(folder)
         self.iteration = 0
         """Finished iterations."""
+
+    @classmethod
+    def perform(cls, *args: Any, **kwargs: Any) -> str:
+        """Work, with the arguments of the class, to the end (FINISHED) or a request (STOPPED)."""
+        work = cls(*args, **kwargs)
+        try:
+            return work.run()
+        finally:
+            work.close()
+
+    def run(self) -> str:
+        """Go on from the newest sound checkpoint until the end or a request to stop."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Release files."""
+        self.journal.close()
 
     def state(self) -> dict[str, Any]:
         """Return what a checkpoint holds."""

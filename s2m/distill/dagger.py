@@ -26,30 +26,9 @@ from s2m.env import TransportEnv
 from s2m.episodes import run_episodes
 from s2m.errors import UserError
 from s2m.outcomes import FINISHED
-from s2m.progress import Progress
 from s2m.run.folder import RunFolder
-from s2m.run.lock import RunLock
 from s2m.scaling import Scaler
-from s2m.stopping import StopRequest
 from s2m.work import Work
-
-
-def distill(
-    folder: RunFolder,
-    lock: RunLock,
-    stop: StopRequest,
-    progress: Progress,
-    watch: Callable[[], object] = lambda: None,
-) -> str:
-    """Teach until the last round is over (FINISHED) or somebody asks to stop (STOPPED).
-
-    `watch` is called before every batch.
-    """
-    distiller = Distiller(folder, lock, stop, progress, watch)
-    try:
-        return distiller.run()
-    finally:
-        distiller.close()
 
 
 class _Stop(Exception):
@@ -61,16 +40,9 @@ class Distiller(Work):
 
     advice = "lower distill.learning_rate"
 
-    def __init__(
-        self,
-        folder: RunFolder,
-        lock: RunLock,
-        stop: StopRequest,
-        progress: Progress,
-        watch: Callable[[], object],
-    ) -> None:
+    def __init__(self, folder: RunFolder, *rest: Any, **more: Any) -> None:
         """Build everything from the folder's frozen config."""
-        super().__init__(folder, lock, stop, watch)
+        super().__init__(folder, *rest, **more)
         self.cfg = from_dict(StudentCfg, folder.config())
         self.data = folder.path / "data"
         torch.set_num_threads(1)
@@ -78,7 +50,7 @@ class Distiller(Work):
         self.classroom = Classroom(self.cfg)
         self.learner = Learner(self.cfg.distill, getattr(self.cfg.sim, "device", "cpu"))
         self.round = 0
-        self.lesson = Lesson(progress, folder.path.name, self.cfg.distill.total_epochs())
+        self.lesson = Lesson(self.progress, folder.path.name, self.cfg.distill.total_epochs())
 
     def run(self) -> str:
         """Go on from the newest sound checkpoint to the end of the last round."""
@@ -243,5 +215,9 @@ class Distiller(Work):
 
     def close(self) -> None:
         """Release files and the display."""
-        self.journal.close()
+        super().close()
         self.lesson.end()
+
+
+distill = Distiller.perform
+"""Distil the student of a folder."""
