@@ -12,6 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from s2m import config
+from s2m.cluster.config import CLUSTERS
 from s2m.distill.config import DistillCfg, StudentCfg
 from s2m.encoders.config import EncoderCfg
 from s2m.errors import UserError, unknown
@@ -22,7 +23,7 @@ T = TypeVar("T")
 
 _store = ConfigStore.instance()
 _store.store(group="task", name="schema", node=config.TaskCfg)
-OPEN = {"sim": config.SIMULATORS, "cluster": config.CLUSTERS}
+OPEN = {"sim": config.SIMULATORS, "cluster": CLUSTERS}
 """Groups that bring the settings of one of several schemas."""
 for _group, _schemas in OPEN.items():
     for _name, _schema in _schemas.items():

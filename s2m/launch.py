@@ -17,13 +17,14 @@ from pathlib import Path
 from rich.console import Console
 
 from s2m.cluster.cells import compose_cells, expand, follow_ups, sweep_names
+from s2m.cluster.config import CLUSTERS, SlurmCfg
 from s2m.cluster.followup import Step, make_steps
 from s2m.cluster.plan import Cell, create_folders, make_plan
 from s2m.cluster.queue import Queue, SlurmError
 from s2m.cluster.state import QUEUED, RUNNING
 from s2m.cluster.submission import launch_lock, submission_of
 from s2m.compose import CONF, describe
-from s2m.config import CLUSTERS, RunCfg, SlurmCfg
+from s2m.config import RunCfg
 from s2m.distill.config import StudentCfg
 from s2m.errors import UserError, run_command
 from s2m.outcomes import CODES

@@ -4,10 +4,11 @@ from pathlib import Path
 
 from rich.console import Console
 
+from s2m.cluster.config import SlurmCfg
 from s2m.cluster.estimate import estimate
 from s2m.cluster.followup import Step
 from s2m.cluster.plan import Cell, plan_table
-from s2m.config import RunCfg, SlurmCfg
+from s2m.config import RunCfg
 from s2m.distill.config import StudentCfg
 from s2m.progress import duration
 

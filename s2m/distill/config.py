@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from s2m.config import EnvCfg, EvaluationCfg, LocalCfg, MujocoCfg, TaskCfg, TrackingCfg
+from s2m.cluster.config import LocalCfg
+from s2m.config import EnvCfg, EvaluationCfg, MujocoCfg, TaskCfg, TrackingCfg
 from s2m.settings import setting
 
 AGENTS = ("lqr",)

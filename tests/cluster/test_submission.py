@@ -8,12 +8,12 @@ import pytest
 
 from s2m.cluster import queue as slurm_queue
 from s2m.cluster.cells import compose_cells
+from s2m.cluster.config import SlurmCfg
 from s2m.cluster.estimate import estimate
 from s2m.cluster.plan import make_plan
 from s2m.cluster.queue import Queue, complaint, final_states
 from s2m.cluster.slurm import Batch, _is_permanent, _pauses, batches, script
 from s2m.cluster.snapshot import freeze, source_files
-from s2m.config import SlurmCfg
 from s2m.errors import UserError
 
 GOLDEN = Path(__file__).parent / "golden.sbatch"
