@@ -73,5 +73,5 @@ def test_a_missing_library_is_named(student, monkeypatch):
     folder = student("one")
     execute(folder, last="distill")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(UserError, match="exporting needs onnxruntime: pip install 's2m"):
+    with pytest.raises(UserError, match="exporting needs onnxruntime: pip install -e"):
         export.main([str(folder.path)])
