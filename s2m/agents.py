@@ -90,9 +90,7 @@ class Balance:
         high = xy.masked_fill(~on, -torch.inf).amax(1)
         velocity = plate_velocity(state)[..., :2].transpose(1, 2)
         velocity = masked_mean(velocity, state.ball_active.unsqueeze(1))
-        reference, acceleration = env.commands.reference, env.commands.acceleration
-        turning = reference[:, 2:] * torch.stack([-reference[:, 1], reference[:, 0]], -1)
-        feed_forward = (acceleration[:, :2] + turning) / GRAVITY
+        feed_forward = env.commands.plate_acceleration / GRAVITY
         k = self.gains
         change = (
             k[0] * (low + high) / 2

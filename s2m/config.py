@@ -10,7 +10,11 @@ from typing import Any
 
 from s2m.cluster.config import LocalCfg
 from s2m.encoders.config import EncoderCfg
+from s2m.run.identity import LEARNER
 from s2m.settings import setting
+
+ACTING = (LEARNER, "untrained", "zero", "lqr")
+"""Who may act in a run; s2m/controls.py has those that do not learn."""
 
 
 @dataclass
@@ -157,7 +161,7 @@ class BallPhysicsCfg:
     mass: float = setting(0.2, "mass of a ball, kg", above=0)
     friction: float = setting(0.8, "sliding friction ball-plate", low=0)
     spin: float = setting(0.002, "torsional friction ball-plate, m", low=0)
-    rolling: float = setting(0.001, "rolling friction ball-plate, m", low=0)
+    rolling: float = setting(0.0008, "rolling friction ball-plate, m", low=0)
     ball_friction: float = setting(0.2, "sliding friction ball-ball", low=0)
 
 
@@ -173,7 +177,7 @@ class MujocoCfg:
         "discrete", "MuJoCo integrator", choices=["discrete", "implicitfast", "implicit", "Euler"]
     )
     iterations: int = setting(50, "cap of the Newton iterations", low=1)
-    impratio: float = setting(10.0, "friction to normal impedance ratio", above=0)
+    impratio: float = setting(30.0, "friction to normal impedance ratio", above=0)
     max_speed: float = setting(500.0, "speed at which a state counts as exploded", above=0)
     keep_unstable: int = setting(20, "most offending states kept on disk per process", low=0)
     ball: BallPhysicsCfg = field(default_factory=BallPhysicsCfg)
@@ -304,6 +308,9 @@ class TrackingCfg:
 class RunCfg:
     """One training run: everything that decides its result, and where it is kept."""
 
+    agent: str = setting(
+        LEARNER, "who acts: ppo learns, the others are controls that do not", choices=ACTING
+    )
     encoder: EncoderCfg = field(default_factory=EncoderCfg)
     permute: bool = setting(True, "draw a fresh slot permutation for every new ball frame")
     seed: int = setting(40, "seed of every random stream", low=0, high=2**63 - 1)

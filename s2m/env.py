@@ -143,7 +143,7 @@ class TransportEnv(VecEnv):
         """Return the present observations; no tensor in it is ever changed later."""
         groups: dict[str, Any] = {
             "proprio": self.proprio.flatten(1),
-            "command": self.commands.target.clone(),
+            "command": self.commands.observed(),
             "balls": self.ball_history,
             "balls_clean": self.clean_history,
         }

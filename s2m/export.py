@@ -25,6 +25,7 @@ from s2m.policy import Joint
 from s2m.run.files import write_json
 from s2m.scaling import ball_scaling, command_scale, proprio_scaling
 from s2m.sim.robot import LEG_JOINTS, LEGS, MAX_BALLS
+from s2m.task.commands import COMMAND_SIZE
 from s2m.task.observations import BALL_FRAMES, BALL_SIZE, PROPRIO_FRAMES, PROPRIO_SIZE
 from s2m.task.tactile import CELLS
 from s2m.trained import Student, Trained, open_policy
@@ -45,11 +46,11 @@ class Vector(nn.Module):
         """Take the fixed numbers of a run's task."""
         super().__init__()
         offset, scale = proprio_scaling()
-        self.register_buffer("offset", torch.cat([offset, torch.zeros(3)]))
+        self.register_buffer("offset", torch.cat([offset, torch.zeros(COMMAND_SIZE)]))
         self.register_buffer("scale", torch.cat([scale, command_scale(policy.cfg.task.command)]))
 
     def forward(self, proprio: Tensor, command: Tensor) -> Tensor:
-        """Return (n, 261)."""
+        """Return (n, 263)."""
         return (torch.cat([proprio, command], -1) - self.offset) * self.scale
 
 
@@ -104,7 +105,7 @@ class Exported:
         self.policy = open_policy(run)
         self.shapes: dict[str, list[int]] = {
             "proprio": [1, PROPRIO_FRAMES * PROPRIO_SIZE],
-            "command": [1, 3],
+            "command": [1, COMMAND_SIZE],
         }
         self.outputs = ["actions"]
         if isinstance(self.policy, Student):
@@ -167,7 +168,10 @@ _MEANING: dict[str, dict[str, Any]] = {
         "frame": "base angular velocity 3 (rad/s), projected gravity 3, joint position minus "
         "default 12 (rad), joint velocity 12 (rad/s), previous clipped action 12, base height (m)",
     },
-    "command": {"meaning": "forward and sideways speed (m/s), yaw rate (rad/s)"},
+    "command": {
+        "meaning": "forward and sideways speed (m/s), yaw rate (rad/s), and forward and sideways "
+        "acceleration of the plate's centre that the wheels are asked for (m/s2)"
+    },
     "balls": {
         "meaning": f"{BALL_FRAMES} frames, oldest first, {MAX_BALLS} slots in any order",
         "slot": "position 3 (m), velocity 3 (x0.5), quaternion 4, angular velocity 3 (x0.25), "

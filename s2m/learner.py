@@ -4,7 +4,7 @@ The loop is ours and not rsl-rl's OnPolicyRunner: that one repeats an iteration 
 the budget once more and saves neither random numbers nor environments.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import Any
 
 import torch
@@ -15,6 +15,7 @@ from tensordict import TensorDict
 from torch import Tensor
 
 from s2m.config import RunCfg
+from s2m.encoders.symmetry import audit
 from s2m.policy import GROUPS, SetPolicy
 from s2m.scaling import Scaler
 
@@ -90,6 +91,10 @@ class Learner:
         """The policy in training."""
         return self.ppo.actor  # pyright: ignore[reportReturnType]
 
+    def act(self) -> Tensor:
+        """Return the actions (n, 12) for the present observations, with exploration."""
+        return self.ppo.act(self.obs)
+
     def collect(self) -> dict[str, float]:
         """Fill the storage with one iteration of samples; return the means of what was logged."""
         total: Tensor | None = None
@@ -97,8 +102,7 @@ class Learner:
         rewards = torch.zeros((), device=self.env.device)
         with torch.inference_mode():
             for _ in range(self.cfg.budget.steps):
-                actions = self.ppo.act(self.obs)
-                observed, reward, done, extras = self.env.step(actions)
+                observed, reward, done, extras = self.env.step(self.act())
                 self.obs = self.scaler(observed)
                 scaled = reward * self.cfg.ppo.reward_scale
                 self.ppo.process_env_step(self.obs, scaled, done, extras)
@@ -126,13 +130,13 @@ class Learner:
         parts = (*self.ppo.actor.parameters(), *self.ppo.critic.parameters())
         return all(bool(torch.isfinite(p).all()) for p in parts)
 
-    def act_on_balls(self) -> Callable[[Tensor], Tensor]:
-        """Return the deterministic policy as a function of scaled balls, all else as observed."""
+    def audit(self, samples: int, seed: int) -> dict[str, float]:
+        """Return how much the deterministic actions change under slot permutations."""
 
         def act(balls: Tensor) -> Tensor:
             return self.actor(self.obs.clone(recurse=False).update({"balls": balls}))
 
-        return act
+        return audit(act, self.obs["balls"], samples, torch.Generator().manual_seed(seed))
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything that decides the future of the networks, torch's generator included."""

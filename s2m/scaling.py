@@ -12,6 +12,7 @@ from torch import Tensor
 
 from s2m.config import CommandCfg
 from s2m.sim.robot import BALL_RADIUS, LEG_JOINTS, LEGS, MAX_BALLS, ROBOT
+from s2m.task.commands import COMMAND_SIZE
 from s2m.task.geometry import HALF_PLATE
 from s2m.task.observations import BALL_FRAMES, PROPRIO_FRAMES
 
@@ -21,6 +22,7 @@ JOINT_POSITION = {"abduct": 6.0, "thigh": 6.0, "steer": 0.5}
 JOINT_VELOCITY = {"abduct": 0.5, "thigh": 0.5, "steer": 0.1}
 ACTION = 0.3
 HEIGHT = 20.0
+ACCELERATION = 4.0
 BALL = (1 / HALF_PLATE[0], 1 / HALF_PLATE[1], 20.0, *(4.0,) * 3, *(0.25,) * 4, *(1.0,) * 3, 1.0)
 
 
@@ -42,9 +44,10 @@ def proprio_scaling() -> tuple[Tensor, Tensor]:
 
 
 def command_scale(cfg: CommandCfg) -> Tensor:
-    """Return the scale (3,) that maps the range of commands to [-1, 1]."""
+    """Return the scale (5,) that maps the range of commands to [-1, 1], and of accelerations."""
     limits = torch.tensor([cfg.linear_x, cfg.linear_y, cfg.yaw])
-    return torch.where(limits > 0, 1 / limits.clamp(min=1e-9), 0.0)
+    speeds = torch.where(limits > 0, 1 / limits.clamp(min=1e-9), 0.0)
+    return torch.cat([speeds, torch.full((2,), ACCELERATION)])
 
 
 def ball_scaling() -> tuple[Tensor, Tensor]:
@@ -60,7 +63,7 @@ class Scaler:
     def __init__(self, command: CommandCfg, device: torch.device | str = "cpu") -> None:
         """Put offsets and scales on a device."""
         offset, scale = proprio_scaling()
-        self.offset = torch.cat([offset, torch.zeros(3)]).to(device)
+        self.offset = torch.cat([offset, torch.zeros(COMMAND_SIZE)]).to(device)
         self.scale = torch.cat([scale, command_scale(command)]).to(device)
         offset, scale = ball_scaling()
         # Of full shape: broadcasting over rows of 14 numbers would take several times as long.
@@ -68,7 +71,7 @@ class Scaler:
         self.ball_offset = (offset * scale).tolist()
 
     def __call__(self, observed: TensorDict) -> TensorDict:
-        """Return vector (n, 261), that is proprioception and command, balls and balls_clean."""
+        """Return vector (n, 263), that is proprioception and command, balls and balls_clean."""
         scaled = {
             "vector": self.vector(observed),
             "balls": self.balls(observed["balls"]),
@@ -77,7 +80,7 @@ class Scaler:
         return TensorDict(scaled, batch_size=observed.batch_size, device=observed.device)
 
     def vector(self, observed: TensorDict) -> Tensor:
-        """Return proprioception and command (n, 261), scaled."""
+        """Return proprioception and command (n, 263), scaled."""
         vector = torch.cat([observed["proprio"], observed["command"]], -1)
         return vector.sub_(self.offset).mul_(self.scale)
 

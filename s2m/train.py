@@ -14,9 +14,8 @@ import torch
 
 from s2m.compose import from_dict
 from s2m.config import RunCfg
-from s2m.encoders.symmetry import audit
+from s2m.controls import make_learner
 from s2m.env import TransportEnv
-from s2m.learner import Learner
 from s2m.outcomes import FINISHED
 from s2m.run.folder import RunFolder
 from s2m.work import Work
@@ -34,7 +33,7 @@ class Trainer(Work):
         torch.set_num_threads(1)
         torch.manual_seed(self.cfg.seed)
         self.env = TransportEnv(self.cfg.environment(), dump=folder.unstable)
-        self.learner = Learner(self.cfg, self.env)
+        self.learner = make_learner(self.cfg, self.env)
 
     def run(self) -> str:
         """Go on from the newest sound checkpoint to the end of the budget."""
@@ -89,7 +88,9 @@ class Trainer(Work):
         planned = self.iteration % self.cfg.budget.checkpoint_every == 0
         last = self.iteration == self.cfg.budget.iterations
         if planned or changes or last:
-            row.update(self._audit())
+            # From random numbers of its own, at planned checkpoints only: a stop changes nothing.
+            samples = self.cfg.budget.audit_samples
+            row.update(self.learner.audit(samples, self.cfg.seed + self.iteration))
         row.update(
             {
                 "time/collect": collected - began,
@@ -112,12 +113,6 @@ class Trainer(Work):
             self.progress.event(f"iteration {self.iteration}: level {event.level}")
         self.env.events.clear()
         return changes
-
-    def _audit(self) -> dict[str, float]:
-        """Audit at planned checkpoints only, from numbers of its own: a stop changes nothing."""
-        generator = torch.Generator().manual_seed(self.cfg.seed + self.iteration)
-        balls = self.learner.obs["balls"]
-        return audit(self.learner.act_on_balls(), balls, self.cfg.budget.audit_samples, generator)
 
     def _finish(self) -> None:
         levels = {

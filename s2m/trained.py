@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from tensordict import TensorDict
 
-from s2m.agents import AGENTS, Agent
+from s2m.agents import AGENTS, Agent, noise
 from s2m.compose import from_dict
 from s2m.config import EnvCfg, EvaluateCfg, FaultsCfg, ReplayCfg, RunCfg
 from s2m.distill.config import StudentCfg
@@ -19,8 +19,10 @@ from s2m.learner import make_actor
 from s2m.policy import SetPolicy
 from s2m.run import checkpoint
 from s2m.run.folder import RunFolder
+from s2m.run.identity import LEARNER
 from s2m.scaling import Scaler
 from s2m.sim.robot import MAX_BALLS
+from s2m.task.commands import COMMAND_SIZE
 from s2m.task.observations import BALL_FRAMES, BALL_SIZE, PROPRIO_FRAMES, PROPRIO_SIZE
 
 
@@ -60,11 +62,13 @@ class Trained(Policy):
     @cached_property
     def actor(self) -> SetPolicy:
         """The network, which acts on scaled observations."""
+        if self.cfg.agent in AGENTS:
+            raise UserError(f"{self.folder.path} is a control, {self.cfg.agent}: it has no network")
         balls = torch.zeros(1, BALL_FRAMES, MAX_BALLS, BALL_SIZE)
         example = TensorDict(
             {
                 "proprio": torch.zeros(1, PROPRIO_FRAMES * PROPRIO_SIZE),
-                "command": torch.zeros(1, 3),
+                "command": torch.zeros(1, COMMAND_SIZE),
                 "balls": balls,
                 "balls_clean": balls,
             },
@@ -88,10 +92,16 @@ class Trained(Policy):
             return self.actor(self.scaler(observed))
 
     def agent(self, env: TransportEnv) -> Agent:
-        """Return the policy as an agent of an environment."""
+        """Return the policy, or whoever acts in the run, as an agent of an environment."""
+        if self.cfg.agent in AGENTS:
+            return AGENTS[self.cfg.agent](env)
         self.actor.to(env.device)
         self.scaler = Scaler(self.cfg.task.command, env.device)
-        return lambda: self.act(env.get_observations())
+        if self.cfg.agent == LEARNER:
+            return lambda: self.act(env.get_observations())
+        # Exploration is the point of a control that has learned nothing.
+        std, draw = self.cfg.ppo.init_std, noise(env)
+        return lambda: self.act(env.get_observations()) + std * draw()
 
 
 class Student(Policy):

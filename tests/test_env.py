@@ -47,7 +47,7 @@ def test_observation_groups_have_the_papers_shapes():
     shapes = {name: tuple(value.shape) for name, value in observation.items()}
     assert shapes == {
         "proprio": (4, 258),
-        "command": (4, 3),
+        "command": (4, 5),
         "balls": (4, 4, 5, 14),
         "balls_clean": (4, 4, 5, 14),
     }

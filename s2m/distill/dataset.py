@@ -1,6 +1,6 @@
 """The aggregated steps on disk, memory-mapped, and batches of whole trajectories from them.
 
-A step takes 149 bytes. The tactile map is 256 bits; the stack of four maps and the window of six
+A step takes 153 bytes. The tactile map is 256 bits; the stack of four maps and the window of six
 proprioception frames are rebuilt from the steps before. Proprioception and command are stored
 scaled, as the student sees them: numbers of order 1, of which float16 keeps three digits, a
 hundredth of what the student leaves of the teacher's actions unexplained. The same holds for the
@@ -18,13 +18,14 @@ from torch import Tensor
 from s2m.env import NUM_ACTIONS
 from s2m.errors import UserError
 from s2m.run.files import replacing
+from s2m.task.commands import COMMAND_SIZE
 from s2m.task.observations import BALL_FRAMES, PROPRIO_FRAMES, PROPRIO_SIZE
 from s2m.task.tactile import CELLS
 
 STEP = np.dtype(
     [
         ("proprio", "<f2", (PROPRIO_SIZE,)),
-        ("command", "<f2", (3,)),
+        ("command", "<f2", (COMMAND_SIZE,)),
         ("label", "<f2", (NUM_ACTIONS,)),
         ("map", "u1", (CELLS * CELLS // 8,)),
         ("first", "?"),
@@ -43,7 +44,7 @@ class Batch:
     """Whole trajectories, their S steps one after the other."""
 
     vector: Tensor
-    """(S, 261), scaled."""
+    """(S, 263), scaled."""
     tactile: Tensor
     """(S or a few more, H, 16, 16), 0 or 1; those beyond S are empty."""
     label: Tensor

@@ -10,7 +10,7 @@ from s2m.distill.config import AGENTS, StudentCfg, TaughtByCfg
 from s2m.errors import UserError
 from s2m.run.files import read_json
 from s2m.run.folder import RunFolder
-from s2m.run.identity import check_experiment
+from s2m.run.identity import LEARNER, check_experiment
 from s2m.run.seal import sum_in
 
 WHO = f"a run folder, a teacher.json of analysis/make_tables.py, or {', '.join(AGENTS)}"
@@ -58,6 +58,8 @@ def _of_run(folder: RunFolder, words: list[str]) -> StudentCfg:
     if own:
         raise UserError(f"{own[0]}: a student learns in the task of its teacher")
     run = from_dict(RunCfg, folder.config())
+    if run.agent != LEARNER:
+        raise UserError(f"teacher = {folder.path}: has learned nothing; allowed is {WHO}")
     cfg = load(StudentCfg, "distill", [*_inherited(run, words), *words])
     newest = max(folder.checkpoints.glob("*.pt"), default=None)
     if newest is None:

@@ -17,6 +17,7 @@ from s2m.distill.dataset import STEP
 from s2m.distill.teacher import Classroom
 from s2m.env import TransportEnv
 from s2m.scaling import Scaler
+from s2m.task.commands import COMMAND_SIZE
 from s2m.task.observations import PROPRIO_SIZE
 
 
@@ -90,7 +91,7 @@ def _note(row: np.ndarray, env: TransportEnv, scaler: Scaler) -> None:
     """Write down the newest frames that the student sees."""
     observed = env.get_observations()
     vector = scaler.vector(observed).cpu().numpy()
-    row["proprio"] = vector[:, -3 - PROPRIO_SIZE : -3]
-    row["command"] = vector[:, -3:]
+    newest = vector[:, -PROPRIO_SIZE - COMMAND_SIZE :]
+    row["proprio"], row["command"] = np.split(newest, [PROPRIO_SIZE], axis=1)
     row["map"] = np.packbits(observed["tactile"][:, -1].flatten(1).cpu().numpy(), axis=1)
     row["first"] = (env.episode_length_buf == 0).cpu().numpy()

@@ -6,10 +6,11 @@ from torch import Tensor, nn
 
 from s2m.distill.config import DistillCfg
 from s2m.env import NUM_ACTIONS
+from s2m.task.commands import COMMAND_SIZE
 from s2m.task.observations import BALL_FRAMES, PROPRIO_FRAMES, PROPRIO_SIZE
 from s2m.task.tactile import CELLS
 
-VECTOR = PROPRIO_FRAMES * PROPRIO_SIZE + 3
+VECTOR = PROPRIO_FRAMES * PROPRIO_SIZE + COMMAND_SIZE
 """Scaled proprioception window and command."""
 STRIDE = 2
 """Of both convolutions: 16 x 16 cells become 4 x 4 places."""
@@ -43,7 +44,7 @@ class TactSet(nn.Module):
         return torch.zeros(n, self.gru.hidden_size, device=device)
 
     def step(self, vector: Tensor, tactile: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Return actions (n, 12) and memory after one step, (n, 261) and (n, H, 16, 16) seen."""
+        """Return actions (n, 12) and memory after one step, (n, 263) and (n, H, 16, 16) seen."""
         felt = self.cnn(tactile.to(vector.dtype))
         out, after = self.gru(felt.unsqueeze(0), memory.unsqueeze(0))
         return self._act(vector, out[0]), after[0]

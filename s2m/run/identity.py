@@ -19,6 +19,9 @@ is judged afterwards, and where the teacher lies that a student's `taught_by` id
 STUDENT = "tactset"
 """The variant of every run that is distilled from a teacher."""
 
+LEARNER = "ppo"
+"""The agent of every run that learns; what other agents do is a control."""
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _ENCODER = re.compile(r"[a-z0-9][a-z0-9_]{0,39}")
 
@@ -53,9 +56,14 @@ def _canonical(value: Any, name: str) -> Any:
 
 
 def variant(config: dict[str, Any]) -> str:
-    """Return the row of the tables a run belongs to: `<encoder>`, `<encoder>_off` or STUDENT."""
+    """Return a run's row of the tables: `<encoder>`, `<encoder>_off`, a control or STUDENT."""
     if "distill" in config:
         return STUDENT
+    agent = config.get("agent", LEARNER)
+    if type(agent) is not str or not _ENCODER.fullmatch(agent):
+        raise UserError(f"agent = {agent!r}: allowed are up to 40 of a-z, 0-9 and _")
+    if agent != LEARNER:
+        return agent
     encoder = _required(config, "encoder")
     name = _required(encoder, "name", "encoder.") if isinstance(encoder, dict) else encoder
     permute = _required(config, "permute")

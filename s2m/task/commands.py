@@ -8,6 +8,8 @@ from torch import Tensor
 from s2m.config import CommandCfg
 from s2m.sim.robot import Robot
 
+COMMAND_SIZE = 5
+
 
 class Commands:
     """Commands (v_x, v_y, yaw rate) of n environments and the reference the wheels follow.
@@ -22,7 +24,7 @@ class Commands:
         device = generator.device
         self.limits = torch.tensor([cfg.linear_x, cfg.linear_y, cfg.yaw], device=device)
         self.target = torch.zeros(n, 3, device=device)
-        """(n, 3) the command, as the policy observes it."""
+        """(n, 3) the command."""
         self.lags = torch.zeros(3, n, 3, device=device)
         self.acceleration = torch.zeros(n, 3, device=device)
         """(n, 3) time derivative of the reference."""
@@ -31,6 +33,16 @@ class Commands:
     def reference(self) -> Tensor:
         """(n, 3) the smoothed command."""
         return self.lags[2]
+
+    @property
+    def plate_acceleration(self) -> Tensor:
+        """(n, 2) acceleration of the plate's centre that the reference asks for, in base axes."""
+        x, y, yaw = self.reference.unbind(-1)
+        return self.acceleration[:, :2] + torch.stack([-yaw * y, yaw * x], -1)
+
+    def observed(self) -> Tensor:
+        """Return what the policy is told, (n, 5): the command and the plate's acceleration."""
+        return torch.cat([self.target, self.plate_acceleration], -1)
 
     def reset(self, env_ids: Tensor) -> None:
         """Begin at rest with a new command."""

@@ -1,6 +1,6 @@
 """Observation frames and their histories (paper, appendix C.2).
 
-proprio (n, 258): six frames of 43 numbers, oldest first; command (n, 3); balls (n, 4, 5, 14) noisy
+proprio (n, 258): six frames of 43 numbers, oldest first; command (n, 5); balls (n, 4, 5, 14) noisy
 and, for the critic, balls_clean without noise. A ball that does not touch the plate is all zero.
 """
 

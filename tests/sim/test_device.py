@@ -14,7 +14,6 @@ from torch.utils._pytree import tree_map
 from s2m.agents import AGENTS
 from s2m.compose import load
 from s2m.config import EnvCfg, IsaacLabCfg, RunCfg, SpawnCfg, TaskCfg
-from s2m.encoders.symmetry import audit
 from s2m.env import TransportEnv
 from s2m.evaluate import run_episodes
 from s2m.learner import Learner
@@ -89,7 +88,7 @@ def test_ppo_and_its_state_on_the_device(gpu):
     ):
         losses = learner.update()
     assert all(torch.isfinite(torch.tensor(value)) for value in losses.values())
-    audit(learner.act_on_balls(), learner.obs["balls"], 2, torch.Generator().manual_seed(0))
+    learner.audit(samples=2, seed=0)
     # As a checkpoint gives it back: on the CPU.
     saved = tree_map(
         lambda value: from_gpu(value).clone() if isinstance(value, torch.Tensor) else value,

@@ -40,6 +40,26 @@ def test_reference_reaches_the_command_without_a_jump_of_acceleration():
     assert max(map(abs, jumps)) < 0.05
 
 
+def test_the_policy_is_told_the_acceleration_of_the_plate_also_in_a_curve():
+    commands = make_commands(1)
+    commands.target[:] = torch.tensor([[0.5, -0.2, 0.3]])
+    heading, before = 0.0, torch.zeros(2)
+    for step in range(300):
+        commands.advance()
+        heading += DT * commands.reference[0, 2].item()
+        turn = torch.tensor(
+            [[math.cos(heading), -math.sin(heading)], [math.sin(heading), math.cos(heading)]]
+        )
+        velocity = turn @ commands.reference[0, :2]
+        if step > 0:
+            expected = turn.T @ (velocity - before) / DT
+            assert torch.allclose(commands.observed()[0, 3:], expected, atol=5e-3)
+        before = velocity
+    # At a steady speed only the curve is left.
+    assert torch.allclose(commands.observed()[0, 3:], torch.tensor([0.06, 0.15]), atol=2e-3)
+    assert torch.equal(commands.observed()[:, :3], commands.target)
+
+
 def drive(reference, steps=200):
     wheels = WheelKinematics(CommandCfg(), ROBOT, 1, DT, "cpu")
     reference = torch.tensor([reference])
