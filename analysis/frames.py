@@ -43,6 +43,8 @@ class KRates:
     yaw_error: float
     minimum_margin: float
     """All three: means over the steps of an episode, then over episodes."""
+    criteria: Mapping[str, float]
+    """By `CRITERIA`, as the curriculum computes them: mean steps, then means over all steps."""
 
     def count(self, metric: str) -> Count:
         """Return the successes by a metric, `strict` or `no_drop`."""

@@ -21,7 +21,13 @@ PAPER = (
 )  # fmt: skip
 """The eight rows of Table 1, in its order."""
 
+CONTROLS = ("zero", "untrained", "lqr")
+"""Rows that have learned nothing: see s2m/controls.py."""
+
 _LABELS = {
+    "zero": ("Zero action", "Zero action"),
+    "untrained": ("Untrained policy", "Untrained policy"),
+    "lqr": ("LQR (clean state)", "LQR (clean state)"),
     "flat_mlp": ("Flat-MLP", r"\textsc{Flat-MLP}"),
     "branch_mlp": ("Branch-MLP", r"\textsc{Branch-MLP}"),
     "dshc": ("DSHC", r"\textsc{DSHC}"),
@@ -49,9 +55,14 @@ class Row:
     label: str
     tex: str
     group: str
-    """G_0, G_diag, G_frame, or ? for an encoder this page does not know."""
+    """G_0, G_diag, G_frame, – for a control, or ? for an encoder this page does not know."""
     permute: bool
     colour: str
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it has learned nothing."""
+        return self.variant in CONTROLS
 
     @property
     def dashes(self) -> str:
@@ -67,10 +78,11 @@ def row(variant: str) -> Row:
     if not permute:
         label += "_OFF"
         tex = tex[:-1] + r"\_OFF}" if tex.endswith("}") else tex + r"\_OFF"
-    group, colour = GROUPS.get(encoder, "?"), _COLOURS.get(encoder, _OTHER)
+    group = "–" if variant in CONTROLS else GROUPS.get(encoder, "?")
+    colour = _COLOURS.get(encoder, _OTHER)
     return Row(variant, label, tex, group, permute, colour)
 
 
 def in_order(variants: set[str]) -> list[str]:
-    """Return the paper's eight rows, then whatever else there is by name."""
-    return [*PAPER, *sorted(variants - set(PAPER))]
+    """Return the paper's eight rows, then whatever else was trained by name."""
+    return [*PAPER, *sorted(variants - {*PAPER, *CONTROLS})]

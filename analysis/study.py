@@ -8,7 +8,7 @@ from typing import Any
 
 from analysis.cohort import Cohort
 from analysis.frames import FINISHED, Evaluation, Frames, Run, Student
-from analysis.rows import in_order, row
+from analysis.rows import CONTROLS, in_order, row
 from s2m.errors import UserError, unknown
 from s2m.run.identity import EXCLUDED
 
@@ -30,6 +30,8 @@ class Study:
 
     cohorts: dict[str, Cohort]
     """By variant: the paper's eight rows, also those without a run, then any others."""
+    controls: dict[str, Cohort]
+    """Those that act without learning, where there are runs of them."""
     left_out: list[LeftOut]
     config: Mapping[str, Any] | None
     """The settings all runs share, with the encoder, permutation and seed of one of them."""
@@ -38,9 +40,14 @@ class Study:
     """Students of these runs, by the order of their places."""
 
     @property
+    def every(self) -> dict[str, Cohort]:
+        """The rows that learn, then the controls."""
+        return self.cohorts | self.controls
+
+    @property
     def runs(self) -> list[Run]:
         """All runs, in the order of the tables."""
-        return [run for cohort in self.cohorts.values() for run in cohort.runs]
+        return [run for cohort in self.every.values() for run in cohort.runs]
 
     def teacher_of(self, student: Student) -> Run:
         """Return the run that taught a student."""
@@ -58,7 +65,7 @@ class Study:
 
 
 def make_study(frames: Frames, budget: str | None = None, mix_code: bool = False) -> Study:
-    """Choose the largest set of runs that differ in encoder, permutation and seed only.
+    """Choose the largest set of runs that differ in agent, encoder, permutation and seed only.
 
     Largest: most finished runs, then most runs, then the latest. Every other run is named with the
     reason why it stays out. `budget` looks at runs of that budget only; with `mix_code` runs of
@@ -77,15 +84,19 @@ def make_study(frames: Frames, budget: str | None = None, mix_code: bool = False
     left_out += [LeftOut(run.id, _difference(run, chosen[0], mix_code)) for run in others]
     kept, doubles = _once(chosen)
     kept, unfit = _same_evaluation(kept)
-    cohorts = {
-        variant: Cohort(row(variant), [run for run in kept if run.variant == variant])
-        for variant in in_order({run.variant for run in kept})
-    }
+    variants = {run.variant for run in kept}
+
+    def cohorts(names: Iterable[str]) -> dict[str, Cohort]:
+        return {
+            name: Cohort(row(name), [run for run in kept if run.variant == name]) for name in names
+        }
+
     students, strangers = _pupils(frames.students, kept)
     left_out += strangers
     left_out += doubles + unfit + [LeftOut(run.id, run.remark) for run in kept if run.remark]
     return Study(
-        cohorts,
+        cohorts(in_order(variants)),
+        cohorts(name for name in CONTROLS if name in variants),
         sorted(left_out, key=lambda item: (item.id, item.reason)),
         kept[0].config if kept else None,
         sorted({f"{run.commit or 'unknown'}{'+' if run.dirty else ''}" for run in kept}),
@@ -95,7 +106,7 @@ def make_study(frames: Frames, budget: str | None = None, mix_code: bool = False
 
 def shared(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that runs of one table must share, by their dotted names."""
-    free = {"encoder.name", "permute", "seed"}
+    free = {"agent", "encoder.name", "permute", "seed"}
     kept = {key: value for key, value in config.items() if key not in EXCLUDED}
     return {name: value for name, value in _flat(kept) if name not in free}
 

@@ -26,7 +26,14 @@ COUNTED = (
 def group(cohort: Cohort) -> Cell:
     """Return the cell of the symmetry group."""
     name = cohort.row.group
-    return Cell(GROUP_TEXT.get(name, name), GROUP_TEX.get(name, name))
+    return Cell(GROUP_TEXT[name], GROUP_TEX[name]) if name in GROUP_TEXT else plain(name)
+
+
+def permuted(cohort: Cohort) -> Cell:
+    """Return whether slots are permuted, which controls do not see."""
+    if cohort.row.is_control:
+        return plain("–")
+    return plain("T" if cohort.row.permute else "F")
 
 
 def reached(cohort: Cohort, top: int) -> Cell:
@@ -78,15 +85,16 @@ def encoders(study: Study) -> Table:
     lines = [
         Line(
             [
-                _label(cohort, study), group(cohort), plain("T" if cohort.row.permute else "F"),
+                _label(cohort, study), group(cohort), permuted(cohort),
                 reached(cohort, top), mastered(cohort, top),
                 *(advance(cohort, k, budget) for k in LEVELS),
                 success(cohort, top, "strict"), success(cohort, top, "no_drop"),
                 progress(cohort),
             ],
             names(cohort),
+            rule=i == len(study.cohorts),
         )
-        for cohort in study.cohorts.values()
+        for i, cohort in enumerate(study.every.values())
     ]  # fmt: skip
     dagger = any("†" in line.cells[0].text for line in lines)
     return Table(
@@ -109,7 +117,7 @@ def encoders(study: Study) -> Table:
             *_judged(study),
             *([f"† every run reaches {top} balls without slot permutation."] if dagger else []),
         ],
-        records=[_record(cohort, study) for cohort in study.cohorts.values()],
+        records=[_record(cohort, study) for cohort in study.every.values()],
     )  # fmt: skip
 
 

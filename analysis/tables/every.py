@@ -5,6 +5,7 @@ from analysis.tables.costs import costs
 from analysis.tables.effects import comparisons, effects
 from analysis.tables.encoders import ablation, encoders
 from analysis.tables.model import Line, Table, column, plain
+from analysis.tables.promotion import promotion
 from analysis.tables.published import beside_the_paper
 from analysis.tables.runs import rates, runs, seeds
 from analysis.tables.settings import hyperparameters, thresholds
@@ -27,7 +28,7 @@ def left_out(study: Study) -> Table:
 def every_table(study: Study) -> list[Table]:
     """Make all tables of a study."""
     made = [
-        encoders, ablation, effects, comparisons, seeds, rates, tactset, beside_the_paper, costs,
-        hyperparameters, thresholds, runs, left_out,
+        encoders, ablation, effects, comparisons, seeds, rates, promotion, tactset,
+        beside_the_paper, costs, hyperparameters, thresholds, runs, left_out,
     ]  # fmt: skip
     return [make(study) for make in made]

@@ -114,7 +114,7 @@ def runs(study: Study) -> Table:
         _columns(column("Encoder", align="l"), column("seed")),
         [
             _line(run, study, [Cell(cohort.row.label, cohort.row.tex), plain(run.seed)])
-            for cohort in study.cohorts.values()
+            for cohort in study.every.values()
             for run in cohort.runs
         ],
         records=[_record(run, study) for run in study.runs],
@@ -153,7 +153,7 @@ def rates(study: Study) -> Table:
     """Return success rates for every number of balls."""
     balls = range(1, study.top + 1)
     lines = []
-    for cohort in study.cohorts.values():
+    for cohort in study.every.values():
         row = []
         for k in balls:
             pair = [cohort.counts(k, metric) for metric in ("no_drop", "strict")]

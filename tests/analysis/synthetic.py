@@ -11,6 +11,7 @@ from unittest import mock
 import numpy as np
 import pyarrow
 
+from analysis.rows import CONTROLS
 from s2m.config import RunCfg
 from s2m.distill.config import StudentCfg, TaughtByCfg
 from s2m.encoders.config import EncoderCfg
@@ -63,6 +64,8 @@ def config(spec: Spec) -> dict:
     """Return the resolved config of a run."""
     name = spec.variant.removesuffix("_off")
     cfg = RunCfg(encoder=EncoderCfg(name=name), permute=name == spec.variant, seed=spec.seed)
+    if name in CONTROLS:
+        cfg.agent, cfg.encoder.name = name, "pfds"
     cfg.budget.name, cfg.budget.iterations = spec.budget, spec.iterations
     cfg.budget.num_envs = 4096
     values = asdict(cfg)

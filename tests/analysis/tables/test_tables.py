@@ -5,14 +5,17 @@ import io
 
 import pytest
 
+from analysis.rows import PAPER
 from analysis.tables.costs import costs
 from analysis.tables.effects import comparisons, effects
 from analysis.tables.encoders import encoders
 from analysis.tables.every import every_table
+from analysis.tables.promotion import promotion
 from analysis.tables.published import advance_verdict, level_verdict, rate_verdict
 from analysis.tables.runs import rates, runs, seeds
 from analysis.tables.settings import BALL_FRAMES, BALL_SLOTS, hyperparameters, thresholds
 from analysis.tables.write import to_csv
+from analysis.teacher import choose
 from s2m.sim.robot import MAX_BALLS
 from s2m.task.observations import BALL_FRAMES as FRAMES
 from tests.analysis.synthetic import Spec
@@ -165,3 +168,42 @@ def test_one_pending_run_is_enough_for_all_tables(study_of):
     study = study_of(Spec(state="pending"))
     for table in every_table(study):
         assert table.lines, table.name
+
+
+@pytest.fixture
+def controlled(study_of):
+    """One run that learns and three that do not."""
+    full = dict.fromkeys(range(1, 6), (100, 100))
+    return study_of(
+        Spec("pfds", 40, levels={2: 1000}, rates={k: (40, 90) for k in full}),
+        Spec("zero", 40, rates={k: (0, 30) for k in full}),
+        Spec("lqr", 40, levels={2: 10, 3: 20, 4: 30, 5: 40}, rates=full),
+    )
+
+
+def test_controls_stand_below_the_encoders_and_in_no_comparison(controlled):
+    table = encoders(controlled)
+    assert [line.cells[0].text for line in table.lines[8:]] == ["Zero action", "LQR (clean state)"]
+    assert [line.rule for line in table.lines[7:]] == [False, True, False]
+    assert [cell.text for cell in table.lines[9].cells[1:4]] == ["–", "–", "5"]
+    assert list(controlled.cohorts) == list(PAPER)
+    assert {record["variant"] for record in costs(controlled).records} == set(PAPER)
+
+
+def test_a_control_never_teaches(controlled):
+    choice = choose(controlled)
+    assert choice is not None and [item.run.variant for item in choice.ranking] == ["pfds"]
+
+
+def test_missed_criteria_are_named_with_their_values(controlled):
+    table = promotion(controlled)
+    by_row = {line.cells[0].text: [cell.text for cell in line.cells[1:]] for line in table.lines}
+    # 30 episodes of 500 steps and margin 0.2; 70 of 100 + i steps, i from 30, and margin -0.1.
+    short = sum(100 + i for i in range(30, 100))
+    length = (30 * 500 + short) / 100 / 500
+    margin = (30 * 500 * 0.2 - short * 0.1) / (30 * 500 + short)
+    assert by_row["Zero action"][0] == f"length {length:.3f}, margin {margin:.3f}"
+    assert by_row["LQR (clean state)"] == ["margin 0.200", "margin 0.200", "passes", "passes"]
+    record = next(r for r in table.records if r["variant"] == "zero" and r["k"] == 1)
+    assert record["passes"] is False and record["length_ratio"] == pytest.approx(length)
+    assert record["dangerous"] == pytest.approx(100 * 7 / (30 * 500 + short))

@@ -1,0 +1,82 @@
+"""Keep the results of finished runs in little space.
+
+python analysis/archive.py RUNS OUT [--policies SEED] copies everything that tables, figures and the
+report read, and the policies of one seed (and of students and their teachers) without what only a
+resumed training needs. make_tables.py makes the same tables from OUT as from RUNS.
+"""
+
+import argparse
+import shutil
+from pathlib import Path
+
+from s2m.errors import UserError, run_command
+from s2m.run import checkpoint
+from s2m.run.folder import RunFolder, find_runs, unfinished
+from s2m.run.journal import Journal
+from s2m.run.metrics import write_table
+
+KEPT = (
+    "run.json", "config.yaml", "code.patch", "attempt.json", "events.jsonl", "train.json",
+    "distill.json", "evaluate.json", "episodes.parquet", "selection.parquet",
+)  # fmt: skip
+
+
+def archive(runs: Path, out: Path, seed: int) -> tuple[list[Path], list[Path]]:
+    """Copy the finished runs below a folder; return what is there now and what was not finished."""
+    found = list(find_runs(runs))
+    if not found:
+        raise UserError(f"{runs} is not a run folder and holds none")
+    taught = {f.config()["taught_by"]["signature"] for f in found if f.is_student}
+    kept, waiting = [], []
+    for folder in found:
+        place = out / folder.path.parent.name / folder.path.name
+        if unfinished(folder):
+            waiting.append(folder.path)
+            continue
+        who = folder.identity
+        acts = folder.is_student or who.seed == seed or who.signature in taught
+        _copy(folder, place, acts)
+        kept.append(place)
+    return kept, waiting
+
+
+def _copy(folder: RunFolder, place: Path, acts: bool) -> None:
+    """Write the archive of one run anew, whatever was there."""
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    for name in KEPT:
+        if (folder.path / name).exists():
+            shutil.copyfile(folder.path / name, place / name)
+    write_table(RunFolder(place).metrics, Journal(folder).table())
+    found = checkpoint.load_latest(folder) if acts else None
+    if found is not None:
+        checkpoint.save(RunFolder(place), found.iteration, _policy(found.state), "final")
+
+
+def _policy(state: checkpoint.State) -> checkpoint.State:
+    """Return what acts: the network of a student, or the actor of a teacher."""
+    if "student" in state:
+        return {"student": state["student"]}
+    return {"learner": {"actor_state_dict": state["learner"]["actor_state_dict"]}}
+
+
+def main(words: list[str]) -> None:
+    """Archive and say what was done."""
+    parser = argparse.ArgumentParser(
+        prog="analysis/archive.py", description="Keep the results of finished runs in little space."
+    )
+    parser.add_argument("runs", type=Path, help="folder of runs")
+    parser.add_argument("out", type=Path, help="where the archive is or shall be")
+    parser.add_argument(
+        "--policies", type=int, default=40, metavar="SEED", help="seed whose policies stay (40)"
+    )
+    options = parser.parse_args(words)
+    kept, waiting = archive(options.runs, options.out, options.policies)
+    size = sum(file.stat().st_size for file in options.out.rglob("*") if file.is_file())
+    print(f"{options.out}: {len(kept)} runs, {size / 1e6:.1f} MB")
+    for path in waiting:
+        print(f"not finished, left out: {path}")
+
+
+if __name__ == "__main__":
+    run_command(main)

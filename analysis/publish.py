@@ -1,0 +1,63 @@
+"""Put tables and figures of a study into the documentation.
+
+python analysis/publish.py TABLES fills the places marked `<!-- table NAME -->` and
+`<!-- figure NAME -->` in README.md and docs/results.md from what make_tables.py wrote to TABLES.
+"""
+
+import argparse
+import os
+import re
+from pathlib import Path
+
+from s2m.documents import replace_section
+from s2m.errors import UserError, run_command
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = (ROOT / "README.md", ROOT / "docs" / "results.md")
+FIGURES = ROOT / "docs" / "figures" / "study"
+_PLACE = re.compile(r"<!-- (table|figure) ([a-z0-9-]+) -->")
+
+
+def places(page: Path) -> list[tuple[str, str]]:
+    """Return the kind and name of everything a page shows of a study."""
+    return _PLACE.findall(page.read_text())
+
+
+def read(tables: Path, kind: str, name: str) -> str | bytes:
+    """Return a table as Markdown without its heading, or a figure as SVG."""
+    path = tables / (f"{name}.md" if kind == "table" else f"figures/{name}.svg")
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; is {name} a {kind}?") from None
+    return data.decode().split("\n", 2)[2].strip("\n") if kind == "table" else data
+
+
+def publish(tables: Path, pages: tuple[Path, ...] = PAGES, figures: Path = FIGURES) -> int:
+    """Fill all places and return how many there were."""
+    count = 0
+    for page in pages:
+        for kind, name in places(page):
+            content = read(tables, kind, name)
+            if isinstance(content, bytes):
+                figures.mkdir(parents=True, exist_ok=True)
+                (figures / f"{name}.svg").write_bytes(content)
+                link = Path(os.path.relpath(figures / f"{name}.svg", page.parent)).as_posix()
+                content = f"![{name}]({link})"
+            replace_section(page, f"{kind} {name}", content)
+            count += 1
+    return count
+
+
+def main(words: list[str]) -> None:
+    """Publish and say how much."""
+    parser = argparse.ArgumentParser(
+        prog="analysis/publish.py", description="Put tables and figures into the documentation."
+    )
+    parser.add_argument("tables", type=Path, help="what make_tables.py has written")
+    options = parser.parse_args(words)
+    print(f"{publish(options.tables)} tables and figures written into the documentation")
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,69 @@
+"""The archive of runs: little, and the same tables as the runs themselves."""
+
+import pytest
+import torch
+
+from analysis.archive import archive, main
+from analysis.sources.local import load
+from analysis.study import make_study
+from analysis.tables.every import every_table
+from analysis.tables.write import to_csv
+from s2m.config import EnvCfg
+from s2m.env import TransportEnv
+from s2m.errors import UserError
+from s2m.run.checkpoint import saved
+from s2m.run.folder import RunFolder, find_runs
+from s2m.stages import execute
+from s2m.trained import Trained
+from tests.analysis.synthetic import DATA, Spec, write_run
+from tests.test_train import create
+
+
+def tables(place):
+    study = make_study(load(place))
+    return {table.name: to_csv(table) for table in every_table(study)}
+
+
+def test_finished_runs_give_the_same_tables_from_their_archive(tmp_path):
+    runs = tmp_path / "runs"
+    rates = {k: (5, 9) for k in range(1, 6)}
+    for seed in (40, 41):
+        write_run(runs, Spec("pfds", seed, levels={2: 100 * seed}, rates=rates, rows=30))
+    write_run(runs, Spec("dshc", 40, rates=rates, rows=30))
+    kept, waiting = archive(runs, tmp_path / "kept", seed=40)
+    assert len(kept) == 3 and not waiting
+    assert tables(tmp_path / "kept") == tables(runs)
+    archive(runs, tmp_path / "kept", seed=40)  # Again: the same archive.
+    assert tables(tmp_path / "kept") == tables(runs)
+
+
+def test_unfinished_runs_wait(tmp_path, capsys):
+    main([str(DATA / "runs"), str(tmp_path)])
+    said = capsys.readouterr().out
+    stored = {run.path.name for run in find_runs(tmp_path)}
+    for run in find_runs(DATA / "runs"):
+        assert (run.path.name in stored) == (str(run.path) not in said)
+    assert "left out" in said and stored
+
+
+def test_a_kept_policy_acts_as_before_and_the_others_are_gone(tmp_path):
+    words = "budget.iterations=2", "evaluate.episodes=2"
+    for seed in (40, 41):
+        folder = create(tmp_path / "runs" / "some" / f"s{seed}", f"seed={seed}", *words)
+        execute(folder)
+    archive(tmp_path / "runs", tmp_path / "kept", seed=40)
+    first, second = (tmp_path / "kept" / "some" / f"s{seed}" for seed in (40, 41))
+    assert saved(RunFolder(first))[0].stat().st_size < 0.5 * size(tmp_path / "runs/some/s40")
+    assert not saved(RunFolder(second))
+    policy = Trained(tmp_path / "runs" / "some" / "s40")
+    env = TransportEnv(EnvCfg(num_envs=4, sim=policy.cfg.sim))
+    assert torch.equal(policy.agent(env)(), Trained(first).agent(env)())
+
+
+def size(run):
+    return saved(RunFolder(run))[-1].stat().st_size
+
+
+def test_a_folder_without_runs_is_refused(tmp_path):
+    with pytest.raises(UserError, match="holds none"):
+        archive(tmp_path, tmp_path / "kept", seed=40)

@@ -1,0 +1,37 @@
+"""Tables and figures of a study in the documentation."""
+
+import pytest
+
+from analysis.publish import publish
+from s2m.documents import section
+from s2m.errors import UserError
+
+
+@pytest.fixture
+def tables(tmp_path):
+    place = tmp_path / "tables"
+    (place / "figures").mkdir(parents=True)
+    (place / "rates.md").write_text("## Rates\n\nA caption.\n\n| a |\n| --- |\n| 1 |\n")
+    (place / "figures" / "curve.svg").write_bytes(b"<svg/>")
+    return place
+
+
+def page(tmp_path, *marks):
+    made = tmp_path / "docs" / "page.md"
+    made.parent.mkdir()
+    made.write_text("Text.\n" + "\n".join(f"<!-- {m} -->\n<!-- /{m} -->" for m in marks) + "\n")
+    return made
+
+
+def test_places_are_filled_with_what_was_made(tmp_path, tables):
+    made = page(tmp_path, "table rates", "figure curve")
+    assert publish(tables, (made,), tmp_path / "docs" / "figures") == 2
+    assert section(made, "table rates") == "A caption.\n\n| a |\n| --- |\n| 1 |"
+    assert section(made, "figure curve") == "![curve](figures/curve.svg)"
+    assert (tmp_path / "docs" / "figures" / "curve.svg").read_bytes() == b"<svg/>"
+    assert made.read_text().startswith("Text.\n")
+
+
+def test_a_place_for_what_was_not_made_is_one_line(tmp_path, tables):
+    with pytest.raises(UserError, match=r"cannot read .*absent.md.*is absent a table"):
+        publish(tables, (page(tmp_path, "table absent"),), tmp_path)
