@@ -79,7 +79,7 @@ def parts(k: int) -> dict[str, float]:
     env, cfg = learner.env, learner.cfg
     for _ in range(WARM_UP):
         learner.collect()
-        learner.update()
+        learner.update(spent=0.5)
     clock = Stopwatch()
     clock.watch(env.sim.pool, "rollout", "physics")  # pyright: ignore
     clock.watch(env, "step", "env step")
@@ -95,7 +95,7 @@ def parts(k: int) -> dict[str, float]:
             began = time.thread_time()
             row = learner.collect()
             collected = time.thread_time()
-            row.update(learner.update())
+            row.update(learner.update(spent=0.5))
             updated = time.thread_time()
             writing = time.perf_counter()  # not CPU time: a write may wait for the disk
             journal.append(iteration, row | {f"m{i}": 0.5 for i in range(20)})

@@ -240,6 +240,9 @@ class PpoCfg:
 
     learning_rate: float = setting(3e-4, "learning rate at the start", above=0)
     kl_target: float = setting(6e-3, "KL that steers the learning rate; 0 keeps it fixed", low=0)
+    kl_end: float = setting(
+        1.0, "KL target at the end of the budget / at its start; linear in between", above=0, high=1
+    )
     epochs: int = setting(5, "passes over the samples of an iteration", low=1)
     mini_batches: int = setting(4, "mini-batches per pass", low=1)
     gamma: float = setting(0.99, "discount", low=0, high=1)

@@ -18,7 +18,7 @@ from s2m.run.identity import LEARNER
 class Untrained(Learner):
     """The policy as it is initialised, with its exploration."""
 
-    def update(self) -> dict[str, float]:
+    def update(self, spent: float) -> dict[str, float]:
         """Forget the samples."""
         self.ppo.storage.clear()
         return {}

@@ -116,8 +116,14 @@ class Learner:
         mean_reward = rewards.item() / self.cfg.budget.steps
         return {"reward/mean": mean_reward, **dict(zip(names, means, strict=True))}
 
-    def update(self) -> dict[str, float]:
-        """Learn from the stored samples; return losses and the state of the exploration."""
+    def update(self, spent: float) -> dict[str, float]:
+        """Learn from the stored samples; return losses and the state of the exploration.
+
+        `spent` is the part of the budget that is spent: smaller steps at its end make the final
+        policy a better one than those before it.
+        """
+        ppo = self.cfg.ppo
+        self.ppo.desired_kl = ppo.kl_target * (1 - spent * (1 - ppo.kl_end))
         losses = self.ppo.update()
         return {
             **{f"loss/{name}": float(value) for name, value in losses.items()},

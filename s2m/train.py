@@ -73,7 +73,7 @@ class Trainer(Work):
         try:
             row = self.learner.collect()
             collected = time.perf_counter()
-            row.update(self.learner.update())
+            row.update(self.learner.update(self.iteration / self.cfg.budget.iterations))
         except (RuntimeError, ValueError):
             # torch's distributions refuse parameters that are not numbers.
             if self.learner.is_finite():

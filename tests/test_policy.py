@@ -149,3 +149,11 @@ def test_the_audit_changes_nothing_but_the_balls(observations):
     expected = audit(act, before["balls"], 3, torch.Generator().manual_seed(5))
     assert learner.audit(samples=3, seed=5) == expected and min(expected.values()) > 0
     assert all(torch.equal(observations[name], before[name]) for name in before.keys())
+
+
+@pytest.mark.parametrize(("spent", "expected"), [(0.0, 0.02), (0.5, 0.011), (1.0, 0.002)])
+def test_steps_become_smaller_towards_the_end_of_the_budget(spent, expected):
+    learner = make("pfds", "ppo.kl_target=0.02", "ppo.kl_end=0.1")
+    learner.collect()
+    learner.update(spent)
+    assert learner.ppo.desired_kl == pytest.approx(expected)

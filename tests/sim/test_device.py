@@ -86,7 +86,7 @@ def test_ppo_and_its_state_on_the_device(gpu):
         patch("torch.amp.autocast", lambda *args, **kwargs: nullcontext()),
         patch("torch.optim.adam._device_dtype_check_for_fused", lambda *args, **kwargs: None),
     ):
-        losses = learner.update()
+        losses = learner.update(spent=0.5)
     assert all(torch.isfinite(torch.tensor(value)) for value in losses.values())
     learner.audit(samples=2, seed=0)
     # As a checkpoint gives it back: on the CPU.
