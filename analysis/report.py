@@ -19,8 +19,9 @@ TEMPLATE = Path(__file__).parent / "report.html"
 ORDER = (
     "table encoders", "figure success", "figure progression", "table rates", "table ablation",
     "figure ablation", "table effects", "figure diagnostic", "table seeds", "figure seeds",
-    "figure criteria", "table promotion", "figure survival", "table comparisons",
-    "figure symmetry", "table tactset", "figure tactset", "figure rounds", "figure strip",
+    "table learning", "figure criteria", "table promotion", "figure survival",
+    "table comparisons", "figure symmetry", "table tactset", "figure tactset", "figure rounds",
+    "figure strip",
     "table published", "table costs", "table hyperparameters", "table thresholds", "table runs",
     "table left-out",
 )  # fmt: skip

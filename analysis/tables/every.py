@@ -7,7 +7,7 @@ from analysis.tables.encoders import ablation, encoders
 from analysis.tables.model import Line, Table, column, plain
 from analysis.tables.promotion import promotion
 from analysis.tables.published import beside_the_paper
-from analysis.tables.runs import rates, runs, seeds
+from analysis.tables.runs import learning, rates, runs, seeds
 from analysis.tables.settings import hyperparameters, thresholds
 from analysis.tables.tactset import tactset
 
@@ -28,7 +28,7 @@ def left_out(study: Study) -> Table:
 def every_table(study: Study) -> list[Table]:
     """Make all tables of a study."""
     made = [
-        encoders, ablation, effects, comparisons, seeds, rates, promotion, tactset,
+        encoders, ablation, effects, comparisons, seeds, learning, rates, promotion, tactset,
         beside_the_paper, costs, hyperparameters, thresholds, runs, left_out,
     ]  # fmt: skip
     return [make(study) for make in made]

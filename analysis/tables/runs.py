@@ -91,6 +91,42 @@ def seeds(study: Study) -> Table:
     )
 
 
+def learning(study: Study) -> Table:
+    """Return minutes and samples until each level began, for the seeds of one variant."""
+    cohort = study.cohorts[published()["seeds"]["variant"]]
+    budget = study.config["budget"] if study.config else {}
+    per_iteration = budget.get("num_envs", 0) * budget.get("steps", 0)
+
+    def span(run: Run, at: int | None) -> Cell:
+        if at is None:
+            return _word(run) or formats.NOT_REACHED
+        seconds, samples = run.elapsed(at), at * per_iteration / 1e6
+        spent = "" if seconds is None else f"{seconds / 60:.1f} min, "
+        return plain(f"{spent}{samples:.2f} M")
+
+    return Table(
+        "learning",
+        f"Speed of {cohort.row.label}",
+        f"Wall clock and samples of {cohort.row.label} until each number of balls was reached, and "
+        "of the whole budget.",
+        [column("seed"), *(column(f"k={k}", f"$k{{=}}{k}$") for k in LEVELS), column("budget")],
+        [
+            Line(
+                [
+                    plain(run.seed),
+                    *(span(run, run.began(k)) for k in LEVELS),
+                    _word(run) or span(run, run.iteration),
+                ],
+                [run.id],
+            )
+            for run in cohort.runs
+        ]
+        or [Line([plain("—"), *[missing(cohort.missing)] * (len(LEVELS) + 1)])],
+        notes=["Times depend on the machine and on what else ran on it."],
+        records=[_record(run, study) for run in cohort.runs],
+    )
+
+
 def _summary(cohort: Cohort, study: Study) -> Line:
     return Line(
         [

@@ -12,7 +12,7 @@ from analysis.tables.encoders import encoders
 from analysis.tables.every import every_table
 from analysis.tables.promotion import promotion
 from analysis.tables.published import advance_verdict, level_verdict, rate_verdict
-from analysis.tables.runs import rates, runs, seeds
+from analysis.tables.runs import learning, rates, runs, seeds
 from analysis.tables.settings import BALL_FRAMES, BALL_SLOTS, hyperparameters, thresholds
 from analysis.tables.write import to_csv
 from analysis.teacher import choose
@@ -207,3 +207,11 @@ def test_missed_criteria_are_named_with_their_values(controlled):
     record = next(r for r in table.records if r["variant"] == "zero" and r["k"] == 1)
     assert record["passes"] is False and record["length_ratio"] == pytest.approx(length)
     assert record["dangerous"] == pytest.approx(100 * 7 / (30 * 500 + short))
+
+
+def test_the_speed_of_learning_counts_minutes_and_samples(square):
+    table = learning(square)
+    # 60 iterations that have metrics, of 1.5 s; 4096 x 24 samples each.
+    assert table.lines[0].cells[0].text == "40"
+    assert table.lines[0].cells[-1].text == "1.5 min, 2949.12 M"
+    assert table.lines[0].cells[2].text.endswith(f"{3000 * 4096 * 24 / 1e6:.2f} M")
