@@ -64,7 +64,7 @@ def _rows(folder: RunFolder) -> list[dict[str, float]]:
         i for i in range(len(table))
         if i % step == 0 or i == len(table) - 1 or (audits is not None and audits[i].is_valid)
     ]  # fmt: skip
-    found = table.take(kept).to_pylist()
+    found = table.take(kept).to_pylist() if kept else []
     return [{name: v for name, v in row.items() if v is not None} for row in found]
 
 

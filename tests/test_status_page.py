@@ -57,6 +57,12 @@ def test_names_from_outside_cannot_break_the_page(tmp_path):
     assert "<script" not in (tmp_path / "page.html").read_text()
 
 
+def test_a_run_that_never_began_is_on_the_page(tmp_path):
+    write_run(tmp_path / "runs", Spec(state="pending"))
+    assert main([str(tmp_path / "runs"), "--html", str(tmp_path / "page.html")]) == 0
+    assert "pfds-s40-" in (tmp_path / "page.html").read_text()
+
+
 def test_an_empty_folder_gives_a_page_and_a_bad_place_one_line(tmp_path):
     (tmp_path / "runs").mkdir()
     (tmp_path / "file").touch()
