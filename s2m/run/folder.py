@@ -8,9 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from s2m.errors import UserError, unknown
+from s2m.run import frozen
 from s2m.run.clock import timestamp
 from s2m.run.code import CodeState
 from s2m.run.files import read_json, to_json, write_file, write_json
@@ -24,9 +23,6 @@ SCHEMA = 1
 
 STAGES = ("train", "evaluate", "distill")
 """All stages: teachers are trained, students distilled, and either is then evaluated."""
-
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The loader of plain values in C, ten times as fast, where PyYAML has it."""
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +89,10 @@ class RunFolder:
                     f"not to {mark}: choose another folder"
                 )
             return folder
-        text = yaml.safe_dump(config, sort_keys=False).encode()
+        try:
+            text = frozen.dump(config)
+        except UserError as error:
+            raise UserError(f"the config of {folder.path} {error}") from None
         identity = Identity(
             schema=SCHEMA,
             signature=mark,
@@ -156,7 +155,10 @@ class RunFolder:
                 f"{self.config_file} was changed after the run was created: "
                 "undo the change, or launch a new run with it"
             )
-        return yaml.load(text, Loader=_LOADER)
+        try:
+            return frozen.parse(text)
+        except UserError as error:
+            raise UserError(f"{self.config_file} {error}") from None
 
     def result_file(self, stage: str) -> Path:
         """Return the path of a stage's result."""
