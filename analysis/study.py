@@ -78,7 +78,7 @@ def make_study(frames: Frames, budget: str | None = None, mix_code: bool = False
         if budget not in names:
             raise unknown("budget", budget, names or ["none: there is no run yet"])
         others = [run for run in runs if str(run.config["budget"].get("name")) != budget]
-        runs = [run for run in runs if run not in others]
+        runs = _without(runs, others)
         left_out += [LeftOut(run.id, f"--budget {budget} asks for others") for run in others]
     chosen, others = _largest(runs, mix_code)
     left_out += [LeftOut(run.id, _difference(run, chosen[0], mix_code)) for run in others]
@@ -133,7 +133,12 @@ def _largest(runs: list[Run], mix_code: bool) -> tuple[list[Run], list[Run]]:
         return finished, len(members), max(run.created for run in members), key
 
     chosen = groups[max(groups, key=size)]
-    return chosen, [run for run in runs if run not in chosen]
+    return chosen, _without(runs, chosen)
+
+
+def _without(runs: list[Run], some: list[Run]) -> list[Run]:
+    gone = {id(run) for run in some}
+    return [run for run in runs if id(run) not in gone]
 
 
 def _difference(run: Run, other: Run, mix_code: bool) -> str:

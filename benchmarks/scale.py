@@ -25,7 +25,8 @@ PAGE, FIGURES = ROOT / "docs/scale.md", ROOT / "docs/figures"
 CELLS = (100, 300, 1000, 3000, 10_000)
 WORDS = [
     "encoder=pfds,dshc", "permute=true,false", "sim=dummy", "budget=demo", "budget.num_envs=8",
-    "budget.steps=4", "budget.iterations=60", "encoder.width=8", "encoder.embedding=8",
+    "budget.steps=4", "budget.iterations=1000", "budget.checkpoint_every=100", "ppo.epochs=1",
+    "ppo.mini_batches=1", "encoder.width=8", "encoder.embedding=8",
     "evaluate.episodes=10", "evaluate.selection_episodes=10", "tracking=disabled", "cluster=slurm",
 ]  # fmt: skip
 """Four variants; a quarter of the cells are the seeds of each."""
@@ -99,7 +100,8 @@ def study(cells: int, place: Path) -> Study:
     measure("launch", launch)
     measure("status, queued", status)
     empty_queue(slurm)
-    run(["-m", "benchmarks.simulated", str(root)], environment, place / "finish.log")
+    finish = ["-m", "benchmarks.simulated", str(root), str(place.parent / "samples")]
+    run(finish, environment, place / "finish.log")
     measure("status", status)
     measure("page", [*status, "--html", str(place / "runs.html")])
     measure("plan again", [*launch, "dry=true"])
@@ -113,7 +115,7 @@ def count(folder: Path) -> tuple[int, int]:
     seen: dict[int, int] = {}
     files = 0
     for name, _, names in os.walk(folder):
-        for entry in (os.stat(Path(name) / file) for file in names):
+        for entry in ((Path(name) / file).stat() for file in names):
             files += 1
             seen[entry.st_ino] = entry.st_size
     return files, sum(seen.values())

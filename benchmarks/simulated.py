@@ -1,24 +1,29 @@
 """A study without a cluster: commands that answer like SLURM's, and runs that end without training.
 
-python -m benchmarks.simulated ROOT finishes the runs that were submitted below a folder. The first
-of each variant is really trained and evaluated on sim=dummy. Every other one of its variant gets
-what that one measured, through the same lock, journal, events and results as in training, with
-level changes of its own; its checkpoint is a hard link. Nothing waits for the disk. A few runs stay
+python -m benchmarks.simulated ROOT SAMPLES finishes runs that were submitted below a folder. The
+first of each variant is really trained and evaluated on sim=dummy, once for all studies, and kept
+in SAMPLES. Every other one of its variant gets what that one measured, through the same lock,
+journal, events and results as in training, with level changes of its own; only its older rows are
+stored at once, and its checkpoint is a hard link. Nothing waits for the disk. A few runs stay
 unfinished: one in 50 has failed, one in 50 was stopped half way, one in 100 was never begun.
 """
 
 import os
+import shutil
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
+import pyarrow
 
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder, find_runs
-from s2m.run.journal import Entry, Journal
+from s2m.run.journal import KEPT, Journal
 from s2m.run.lock import RunLock
+from s2m.run.metrics import ITERATION, Row, write_table
 
 COMMANDS = {
     "sinfo": 'echo "gpu*"',
@@ -58,11 +63,11 @@ def empty_queue(folder: Path) -> None:
     (folder / "queue").write_text("")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sample:
     """What a run that was really trained has left."""
 
-    rows: list[Entry]
+    table: pyarrow.Table
     trained: dict
     judged: dict
     files: dict[str, bytes]
@@ -73,8 +78,16 @@ class Sample:
         trained, judged = folder.result("train"), folder.result("evaluate")
         assert trained is not None and judged is not None
         files = {name: (folder.path / judged[name]).read_bytes() for name in FILES}
-        rows = Journal(folder).tail(int(trained["iterations"]))
-        return cls(rows, trained, judged, files, max(folder.checkpoints.glob("*.pt")))
+        newest = max(folder.checkpoints.glob("*.pt"))
+        return cls(Journal(folder).table(), trained, judged, files, newest)
+
+    @cache  # noqa: B019 (samples live as long as the program)
+    def newest(self, upto: int) -> list[Row]:
+        """Return the rows that stand in the journal after an iteration."""
+        return [
+            {name: value for name, value in row.items() if value is not None}
+            for row in self.table.slice(upto - KEPT, KEPT).to_pylist()
+        ]
 
 
 FILES = ("episodes", "selection")
@@ -89,13 +102,17 @@ def repeat(folder: RunFolder, sample: Sample, number: int) -> None:
     at = np.sort(chance.choice(np.arange(2, total), chance.integers(1, 5), replace=False))
     levels = {level: int(i) for level, i in enumerate(at, start=2)}
     half = number % 50 in (1, 2)
+    last = total // 2 if half else total
     with RunLock.acquire(folder) as lock:
         events, journal = Events(folder, lock.attempt.number), Journal(folder)
-        for iteration, row in sample.rows[: total // 2 if half else total]:
-            level = max((k for k, i in levels.items() if i <= iteration), default=1)
-            journal.append(iteration, row | {"curriculum/level": level})
-            if level > 1 and levels[level] == iteration:
-                events.append("level", iteration=iteration, level=level)
+        for level, i in levels.items():
+            if i <= last:
+                events.append("level", iteration=i, level=level)
+        _store(folder, sample, at, last)
+        level = 1 + int(np.searchsorted(at, last, side="right"))
+        for row in sample.newest(last):
+            rest = {name: value for name, value in row.items() if name != ITERATION}
+            journal.append(int(row[ITERATION]), rest | {"curriculum/level": level})
         journal.compact(total)
         os.link(sample.checkpoint, folder.checkpoints / sample.checkpoint.name)
         if half:
@@ -108,6 +125,15 @@ def repeat(folder: RunFolder, sample: Sample, number: int) -> None:
         folder.write_result("evaluate", sample.judged)
 
 
+def _store(folder: RunFolder, sample: Sample, changes: np.ndarray, upto: int) -> None:
+    """Write the metrics of the sample up to an iteration, with the levels of this run."""
+    table = sample.table.slice(0, upto)
+    levels = 1.0 + np.searchsorted(changes, table[ITERATION].to_numpy(), side="right")
+    place = table.column_names.index("curriculum/level")
+    column = pyarrow.array(levels.astype(float))
+    write_table(folder.metrics, table.set_column(place, "curriculum/level", column))
+
+
 def _leave(folder: RunFolder, events: Events, number: int) -> None:
     """Write the traces of an end before time."""
     folder.log.write_text("iteration 30\n" * 30)
@@ -117,21 +143,28 @@ def _leave(folder: RunFolder, events: Events, number: int) -> None:
         events.append("stopped", iteration=30, reason="SIGUSR2")
 
 
-def finish(root: Path) -> int:
-    """Finish the runs below a folder and return how many were really trained."""
-    from s2m.stages import execute
-
+def finish(root: Path, kept: Path) -> None:
+    """Finish the runs below a folder."""
     samples: dict[str, Sample] = {}
     with mock.patch("os.fsync"):
         for number, folder in enumerate(find_runs(root)):
             variant = folder.identity.variant
             if variant not in samples:
-                execute(folder)
+                _train(folder, kept / folder.path.name)
                 samples[variant] = Sample.of(folder)
             else:
                 repeat(folder, samples[variant], number)
-    return len(samples)
+
+
+def _train(folder: RunFolder, kept: Path) -> None:
+    """Train and evaluate a run, or copy what the same run has left before."""
+    from s2m.stages import execute
+
+    if not kept.exists():
+        execute(folder)
+        shutil.copytree(folder.path, kept)
+    shutil.copytree(kept, folder.path, dirs_exist_ok=True)
 
 
 if __name__ == "__main__":
-    print(finish(Path(sys.argv[1])), "runs were trained")
+    finish(*map(Path, sys.argv[1:]))

@@ -57,6 +57,17 @@ def test_names_from_outside_cannot_break_the_page(tmp_path):
     assert "<script" not in (tmp_path / "page.html").read_text()
 
 
+def test_of_many_runs_some_are_drawn_and_all_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("s2m.page.DRAWN", 2)
+    for seed in range(5):
+        write_run(tmp_path / "runs", Spec(seed=seed, iterations=50, state="running", iteration=9))
+    main([str(tmp_path / "runs"), "--html", str(tmp_path / "page.html")])
+    text = (tmp_path / "page.html").read_text()
+    assert all(f">encoders/pfds-s{seed}-" in text for seed in range(5))
+    assert [f"<title>encoders/pfds-s{s}-" in text for s in range(5)] == [1, 0, 1, 0, 0]
+    assert "2 runs of each variant, evenly chosen" in text
+
+
 def test_a_run_that_never_began_is_on_the_page(tmp_path):
     write_run(tmp_path / "runs", Spec(state="pending"))
     assert main([str(tmp_path / "runs"), "--html", str(tmp_path / "page.html")]) == 0

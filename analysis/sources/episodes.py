@@ -41,7 +41,7 @@ def read_evaluation(folder: RunFolder) -> tuple[Evaluation | None, str]:
 def summarise(path: Path) -> dict[int, KRates]:
     """Sum up a file of episodes per number of balls."""
     with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
-        table = file.read(list(COLUMNS))
+        table = file.read(list(COLUMNS), use_threads=False)
     missing = [name for name in COLUMNS if name not in table.column_names]
     if missing:
         raise KeyError(", ".join(missing))
