@@ -10,11 +10,14 @@ import sys
 from collections.abc import Iterable, Sequence
 
 GAP = "  "
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def harmless(text: str) -> str:
-    """Return text whose control characters, line feeds and tabs apart, a terminal cannot obey."""
+    """Return text that any terminal and file can take: control characters as escapes.
+
+    Line feeds and tabs stay. Bytes of file names that are no text become escapes, too.
+    """
     return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
 
 
