@@ -3,9 +3,9 @@
 python -m benchmarks.simulated ROOT SAMPLES finishes runs that were submitted below a folder. The
 first of each variant is really trained and evaluated on sim=dummy, once for all studies, and kept
 in SAMPLES. Every other one of its variant gets what that one measured, through the same lock,
-journal, events and results as in training, with level changes of its own; only its older rows are
-stored at once, and its checkpoint is a hard link. Nothing waits for the disk. A few runs stay
-unfinished: one in 50 has failed, one in 50 was stopped half way, one in 100 was never begun.
+journal, events and results as in training, with level changes of its own; only the table of its
+metrics is stored at once, and its checkpoint is a hard link. Nothing waits for the disk. A few runs
+stay unfinished: one in 50 has failed, one in 50 was stopped half way, one in 100 was never begun.
 """
 
 import os
@@ -113,7 +113,7 @@ def repeat(folder: RunFolder, sample: Sample, number: int) -> None:
         for row in sample.newest(last):
             rest = {name: value for name, value in row.items() if name != ITERATION}
             journal.append(int(row[ITERATION]), rest | {"curriculum/level": level})
-        journal.compact(total)
+        journal.close()
         os.link(sample.checkpoint, folder.checkpoints / sample.checkpoint.name)
         if half:
             _leave(folder, events, number)
