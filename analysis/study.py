@@ -12,6 +12,8 @@ from analysis.rows import CONTROLS, in_order, row
 from s2m.errors import UserError, unknown
 from s2m.run.identity import EXCLUDED
 
+LONGEST = 200
+"""Characters of a setting that are shown."""
 SHOWN = 3
 """Differing settings that are named when a run is left out."""
 
@@ -153,10 +155,15 @@ def _differences(mine: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
     names = sorted(n for n in mine.keys() | theirs.keys() if mine.get(n) != theirs.get(n))
     # The budget is what people know runs by: name it first.
     names.sort(key=lambda name: name != "budget.name")
-    said = [f"{n} = {mine.get(n)} instead of {theirs.get(n)}" for n in names[:SHOWN]]
+    said = [f"{n} = {_short(mine, n)} instead of {_short(theirs, n)}" for n in names[:SHOWN]]
     if len(names) > SHOWN:
         said.append(f"and {len(names) - SHOWN} more settings")
     return said
+
+
+def _short(settings: dict[str, Any], name: str) -> str:
+    text = str(settings.get(name))
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
 def _commit(run: Run) -> str:

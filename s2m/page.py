@@ -10,6 +10,7 @@ from typing import Any
 
 from s2m.charts import Bar, Line, bar_chart, line_chart
 from s2m.cluster.state import RunState
+from s2m.columns import one_line
 from s2m.errors import UserError
 from s2m.progress import duration
 from s2m.run.clock import timestamp
@@ -63,7 +64,7 @@ def read_all(runs: Sequence[tuple[RunFolder, str, RunState]]) -> list[Shown]:
 
 
 def _variant(folder: RunFolder) -> str:
-    return folder.path.name.rsplit("-", 2)[0]
+    return one_line(folder.path.name.rsplit("-", 2)[0])
 
 
 def read(folder: RunFolder, name: str, state: RunState) -> Shown:
@@ -105,7 +106,7 @@ def build(runs: Sequence[Shown], place: str, refresh: float | None = None) -> st
     again = f'<meta http-equiv="refresh" content="{refresh:g}">' if refresh else ""
     return Template(TEMPLATE.read_text()).substitute(
         refresh=again,
-        head=f"<p>Runs in {html.escape(place)}: {said}.{part} "
+        head=f"<p>Runs in {html.escape(one_line(place))}: {said}.{part} "
         f"Written at {timestamp()[:19]} UTC.</p>"
         f'<p class="legend">{legend}</p>',
         table=_table(runs),
@@ -122,7 +123,7 @@ def _table(runs: Sequence[Shown]) -> str:
             str(state.level or ""), f"{state.iteration}/{state.total}",
             f"{state.seconds:.2f}" if state.seconds else "",
             duration(state.left) if state.status == "running" else "",
-            html.escape(state.failure or state.last_event),
+            html.escape(one_line(state.failure or state.last_event)),
         ]  # fmt: skip
         lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     heads = ("run", "state", "level", "iteration", "s/iteration", "end", "last event")

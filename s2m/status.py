@@ -52,7 +52,7 @@ class Entry:
     @property
     def name(self) -> str:
         """The run's experiment and folder."""
-        return f"{self.folder.path.parent.name}/{self.folder.path.name}"
+        return one_line(f"{self.folder.path.parent.name}/{self.folder.path.name}")
 
 
 def survey(root: Path) -> list[Entry]:
@@ -128,8 +128,7 @@ def show(root: Path, width: int | None = None) -> str:
     parts = [columns(head, rows, width)]
     for entry in entries:
         if entry.verdict or entry.state.status == UNREADABLE:
-            title = one_line(entry.name)
-            parts.append(f"\n{title}: {entry.verdict or UNREADABLE}\n{_explanation(entry)}")
+            parts.append(f"\n{entry.name}: {entry.verdict or UNREADABLE}\n{_explanation(entry)}")
     if len(entries) > MANY:
         counts = Counter(entry.state.status for entry in entries)
         said = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))

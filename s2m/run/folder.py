@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ from s2m.errors import UserError, unknown
 from s2m.run import frozen
 from s2m.run.clock import timestamp
 from s2m.run.code import CodeState
-from s2m.run.files import read_json, to_json, write_file, write_json
+from s2m.run.files import read_json, read_record, to_json, write_file, write_json
 from s2m.run.identity import STUDENT, seed, signature, variant
 
 if TYPE_CHECKING:
@@ -23,6 +24,14 @@ SCHEMA = 1
 
 STAGES = ("train", "evaluate", "distill")
 """All stages: teachers are trained, students distilled, and either is then evaluated."""
+
+_FORMS = {
+    "signature": re.compile(r"[0-9a-f]{64}"),
+    "variant": re.compile(r"[a-z0-9][a-z0-9_]{0,43}"),
+    "commit": re.compile(r"[0-9a-f]{4,64}"),
+    "config_sha256": re.compile(r"[0-9a-f]{64}"),
+}
+"""What the texts of `run.json` look like, whoever wrote it: they become names, and words of git."""
 
 log = logging.getLogger(__name__)
 
@@ -88,6 +97,8 @@ class RunFolder:
                     f"{folder.path} belongs to the run {folder.identity.signature}, "
                     f"not to {mark}: choose another folder"
                 )
+            if signature(folder.config()) != mark:
+                raise UserError(f"{folder.config_file} is not the config of the run {mark}")
             return folder
         try:
             text = frozen.dump(config)
@@ -134,10 +145,12 @@ class RunFolder:
                 f"{self.path} has schema version {schema}, this s2m reads up to {SCHEMA}: "
                 "update s2m to read it"
             )
-        try:
-            return Identity(**data)
-        except TypeError as error:
-            raise UserError(f"{self.run_file} is damaged: {error}") from None
+        identity = read_record(self.run_file, Identity)
+        for name, form in _FORMS.items():
+            value = getattr(identity, name)
+            if value is not None and not form.fullmatch(value):
+                raise UserError(f"{self.run_file} is damaged: {name} is {value[:40]!r}")
+        return identity
 
     @property
     def is_student(self) -> bool:

@@ -39,7 +39,7 @@ def read_table(path: Path, names: Collection[str] | None = None) -> "pyarrow.Tab
             return file.read(columns, use_threads=False)
     except FileNotFoundError:
         return None
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeError) as error:
         raise UserError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
 
 
