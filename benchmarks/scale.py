@@ -8,13 +8,15 @@ time, peak memory and files against the bounds, and how each grows from 1,000 to
 """
 
 import argparse
+import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.simulated import empty_queue, pretend_slurm
@@ -81,7 +83,13 @@ def run(words: list[str], environment: dict[str, str], log: Path) -> Cost:
 
 
 def study(cells: int, place: Path) -> Study:
-    """Take a study of some size through all phases."""
+    """Take a study of some size through all phases, or return what was measured of it before."""
+    record = place / "measured.json"
+    if record.exists():
+        known = json.loads(record.read_text())
+        costs = {name: Cost(**cost) for name, cost in known.pop("costs").items()}
+        return Study(costs=costs, **known)
+    shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     root, out, slurm = place / "runs", place / "tables", place / "slurm"
     environment = pretend_slurm(slurm)
@@ -107,7 +115,9 @@ def study(cells: int, place: Path) -> Study:
     measure("plan again", [*launch, "dry=true"])
     measure("tables", ["analysis/make_tables.py", "--runs", str(root), "--out", str(out)])
     files, size = count(root)
-    return Study(cells, costs, files, size, count(out)[0])
+    found = Study(cells, costs, files, size, count(out)[0])
+    record.write_text(json.dumps(asdict(found)))
+    return found
 
 
 def count(folder: Path) -> tuple[int, int]:
@@ -190,7 +200,8 @@ def main() -> int:
     """Measure all sizes; 1 if a bound does not hold."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cells", type=int, nargs="+", default=CELLS, help="sizes, multiples of 4")
-    parser.add_argument("--keep", type=Path, help="folder to leave the studies in")
+    keep = "folder to leave the studies in; what it holds is not measured again"
+    parser.add_argument("--keep", type=Path, help=keep)
     parser.add_argument("--write", action="store_true", help="write docs/scale.md and its figure")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="s2m-scale-") as name:
