@@ -34,6 +34,7 @@ bench: $(READY)  ## Speed and physics figures of the docs.
 	$(RUN) benchmarks/analysis.py
 	$(RUN) -m benchmarks.tracking
 	$(RUN) benchmarks/distill.py
+	$(RUN) -m benchmarks.scale
 
 # torch first and by its exact version: a range would pull CUDA packages of several gigabytes.
 $(READY): constraints.txt pyproject.toml

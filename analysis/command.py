@@ -23,6 +23,7 @@ from typing import TypeVar
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table as Display
+from rich.text import Text
 
 from analysis.distillation import distil
 from analysis.figures.draw import render
@@ -35,6 +36,7 @@ from analysis.tables.every import every_table
 from analysis.tables.model import Table
 from analysis.tables.write import to_csv, to_latex, to_markdown
 from analysis.teacher import Choice, choose, override, reasons
+from s2m.columns import harmless, one_line
 from s2m.errors import UserError
 
 SHOWN = 10
@@ -84,9 +86,9 @@ def main(words: list[str]) -> int:
         choice = override(choice, study, chosen.teacher)
     made = write(study, choice, chosen.out, command(words), strip=chosen.strip, watch=watch)
     console.print(display(made[0]))
-    for line in reasons(choice):
+    for line in map(harmless, reasons(choice)):
         console.print(line, highlight=False, markup=False)
-    for line in describe_left_out(study.left_out):
+    for line in map(one_line, describe_left_out(study.left_out)):
         console.print(line, highlight=False, markup=False, style="yellow", soft_wrap=True)
     console.print(f"Wrote {len(made)} tables and {chosen.out / 'report.html'}", highlight=False)
     return 0 if chosen.distill is None else distil(choice, chosen)
@@ -190,7 +192,7 @@ def display(table: Table) -> Display:
     """Return a table for the terminal."""
     shown = Display(*(column.head.text for column in table.columns), box=None, title=table.title)
     for line in table.lines:
-        shown.add_row(*(cell.text for cell in line.cells))
+        shown.add_row(*(Text(one_line(cell.text)) for cell in line.cells))
     return shown
 
 

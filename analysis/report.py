@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
+from urllib.parse import quote
 
 from analysis.figures.draw import Drawing
 from analysis.frames import FAILED, FINISHED, PENDING, RUNNING, STOPPED, Run, Student
@@ -127,7 +128,8 @@ def _sources(
     items = "".join(
         f'<li><a href="{html.escape(_relative(run.link, place), quote=True)}">'
         f"{html.escape(run.id)}</a>, {run.state}, commit "
-        f"<code>{(run.commit or 'unknown')[:10]}</code>{' with changes' if run.dirty else ''}</li>"
+        f"<code>{html.escape((run.commit or 'unknown')[:10])}</code>"
+        f"{' with changes' if run.dirty else ''}</li>"
         for run in known
     )
     behind = ""
@@ -139,4 +141,6 @@ def _sources(
 
 def _relative(link: str, place: Path) -> str:
     """Return an address as it is, a path relative to the page."""
-    return link if "://" in link else os.path.relpath(link, place)
+    if link.startswith(("https://", "http://")):
+        return link
+    return quote(os.fsencode(os.path.relpath(link, place)), safe="/")

@@ -12,6 +12,8 @@ from analysis.rows import CONTROLS, in_order, row
 from s2m.errors import UserError, unknown
 from s2m.run.identity import EXCLUDED
 
+LONGEST = 200
+"""Characters of a setting that are shown."""
 SHOWN = 3
 """Differing settings that are named when a run is left out."""
 
@@ -78,7 +80,7 @@ def make_study(frames: Frames, budget: str | None = None, mix_code: bool = False
         if budget not in names:
             raise unknown("budget", budget, names or ["none: there is no run yet"])
         others = [run for run in runs if str(run.config["budget"].get("name")) != budget]
-        runs = [run for run in runs if run not in others]
+        runs = _without(runs, others)
         left_out += [LeftOut(run.id, f"--budget {budget} asks for others") for run in others]
     chosen, others = _largest(runs, mix_code)
     left_out += [LeftOut(run.id, _difference(run, chosen[0], mix_code)) for run in others]
@@ -133,7 +135,12 @@ def _largest(runs: list[Run], mix_code: bool) -> tuple[list[Run], list[Run]]:
         return finished, len(members), max(run.created for run in members), key
 
     chosen = groups[max(groups, key=size)]
-    return chosen, [run for run in runs if run not in chosen]
+    return chosen, _without(runs, chosen)
+
+
+def _without(runs: list[Run], some: list[Run]) -> list[Run]:
+    gone = {id(run) for run in some}
+    return [run for run in runs if id(run) not in gone]
 
 
 def _difference(run: Run, other: Run, mix_code: bool) -> str:
@@ -148,10 +155,15 @@ def _differences(mine: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
     names = sorted(n for n in mine.keys() | theirs.keys() if mine.get(n) != theirs.get(n))
     # The budget is what people know runs by: name it first.
     names.sort(key=lambda name: name != "budget.name")
-    said = [f"{n} = {mine.get(n)} instead of {theirs.get(n)}" for n in names[:SHOWN]]
+    said = [f"{n} = {_short(mine, n)} instead of {_short(theirs, n)}" for n in names[:SHOWN]]
     if len(names) > SHOWN:
         said.append(f"and {len(names) - SHOWN} more settings")
     return said
+
+
+def _short(settings: dict[str, Any], name: str) -> str:
+    text = str(settings.get(name))
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
 def _commit(run: Run) -> str:

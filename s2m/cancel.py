@@ -12,10 +12,12 @@ from pathlib import Path
 
 from s2m.cluster.queue import Queue, ask
 from s2m.cluster.state import QUEUED, RUNNING, inspect
-from s2m.cluster.submission import FOLDER
-from s2m.errors import run_command
+from s2m.cluster.submission import FOLDER, submission_of
+from s2m.columns import one_line
+from s2m.errors import UserError, run_command
+from s2m.run.files import open_own
 from s2m.run.folder import RunFolder, find_runs, runs_at
-from s2m.run.lock import current_attempt
+from s2m.run.lock import current_attempt, holds
 
 
 def main(words: list[str]) -> int:
@@ -27,7 +29,7 @@ def main(words: list[str]) -> int:
         print("nothing runs or waits there")
         return 0
     for folder in active:
-        print(folder.path)
+        print(one_line(str(folder.path)))
     if not options.yes and input(f"stop these {len(active)} runs? [y/N] ").strip().lower() != "y":
         print("nothing was stopped")
         return 1
@@ -48,9 +50,13 @@ def whole_jobs(active: list[RunFolder], queue: Queue | None) -> list[str]:
     roots = {root for folder in active if (root := _root(folder))}
     for root in roots:
         for folder in find_runs(root):
-            state = inspect(folder, 0, queue)
-            if state.status in (QUEUED, RUNNING) and state.job:
-                members[state.job].add(folder.path.resolve())
+            try:
+                submission = submission_of(folder.submitted)
+            except UserError:
+                continue
+            # A folder may claim any job: only one that bears the claimed name is its own.
+            if queue and submission and queue.find(submission.job, submission.name):
+                members[submission.job].add(folder.path.resolve())
     return sorted(job for job, paths in members.items() if paths <= chosen)
 
 
@@ -61,16 +67,20 @@ def _root(folder: RunFolder) -> Path | None:
 
 
 def _is_active(folder: RunFolder, queue: Queue | None) -> bool:
-    return inspect(folder, 0, queue).status in (QUEUED, RUNNING)
+    try:
+        return inspect(folder, 0, queue).status in (QUEUED, RUNNING)
+    except Exception as error:  # whatever is wrong with one folder, the others are stopped
+        print(one_line(f"left alone: {folder.path}: {error}"))
+        return False
 
 
 def _stop(folder: RunFolder) -> None:
     """Signal a process of this machine; elsewhere the stop file is read at the next iteration."""
     attempt = current_attempt(folder)
-    if attempt is not None and attempt.job is None and attempt.is_alive():
+    if attempt is not None and attempt.job is None and holds(folder, attempt.pid):
         os.kill(attempt.pid, signal.SIGTERM)
     else:
-        folder.stop.touch()
+        os.close(open_own(folder.stop, os.O_WRONLY))
 
 
 def _parse(words: list[str]) -> argparse.Namespace:

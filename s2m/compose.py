@@ -63,6 +63,7 @@ def load(schema: type[T], name: str, words: list[str]) -> T:
 
 def from_dict(schema: type[T], values: dict[str, Any]) -> T:
     """Return a checked `schema` object from a resolved config, e.g. that of a run folder."""
+    _require_resolved(values)
     base = OmegaConf.structured(schema)
     for group, schemas in OPEN.items():
         if group in values:
@@ -77,6 +78,18 @@ def from_dict(schema: type[T], values: dict[str, Any]) -> T:
     assert isinstance(typed, schema)
     validate(typed)
     return typed
+
+
+def _require_resolved(value: Any, name: str = "the config") -> None:
+    """Refuse what OmegaConf would resolve: ${oc.env:...} reads secrets in the environment."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _require_resolved(item, str(key))
+    elif isinstance(value, list):
+        for item in value:
+            _require_resolved(item, name)
+    elif isinstance(value, str) and "${" in value:
+        raise UserError(f"{name} = {value[:40]}: a resolved config has no ${{...}}")
 
 
 def _missing(error: MissingConfigException) -> UserError:

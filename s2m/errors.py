@@ -1,8 +1,11 @@
 """Mistakes of a user, told in one line: what was wrong, what is allowed, what to do."""
 
 import difflib
+import logging
 import sys
 from collections.abc import Callable, Iterable
+
+from s2m.columns import harmless
 
 
 class UserError(Exception):
@@ -17,12 +20,21 @@ def unknown(what: str, value: object, allowed: Iterable[object]) -> UserError:
     return UserError(f"unknown {what} '{value}'.{hint} Allowed: {', '.join(names)}")
 
 
+class _Harmless(logging.Formatter):
+    """Warnings may name files that somebody else has named."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return harmless(super().format(record))
+
+
 def run_command(command: Callable[[list[str]], int | None]) -> None:
     """Run a command line tool: user errors become one line on stderr and exit code 2."""
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(_Harmless("%(message)s"))
     try:
         code = command(sys.argv[1:])
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {harmless(str(error))}", file=sys.stderr)
         code = 2
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

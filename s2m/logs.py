@@ -10,6 +10,7 @@ from pathlib import Path
 
 from s2m.cluster.submission import submission_of
 from s2m.cluster.verdict import tail
+from s2m.columns import harmless
 from s2m.errors import UserError, run_command
 from s2m.run.folder import RunFolder
 
@@ -27,9 +28,9 @@ def main(words: list[str]) -> int:
             f"{folder.path} has printed nothing yet"
             + (f"; it was submitted as job {submission.job}" if submission else "")
         )
-    print(tail(folder.log, options.lines))
+    print(harmless(tail(folder.log, options.lines)))
     if errors:
-        print(f"--- SLURM job {submission.job if submission else ''}\n{errors}")
+        print(f"--- SLURM job {submission.job if submission else ''}\n{harmless(errors)}")
     if options.follow:
         _follow(folder.log)
     return 0
@@ -42,7 +43,7 @@ def _follow(path: Path) -> None:
     with path.open("rb") as file:
         file.seek(0, 2)
         while True:
-            sys.stdout.write(file.read().decode("utf-8", "replace"))
+            sys.stdout.write(harmless(file.read().decode("utf-8", "replace")))
             sys.stdout.flush()
             time.sleep(FOLLOW_SECONDS)
 

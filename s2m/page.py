@@ -10,6 +10,7 @@ from typing import Any
 
 from s2m.charts import Bar, Line, bar_chart, line_chart
 from s2m.cluster.state import RunState
+from s2m.columns import one_line
 from s2m.errors import UserError
 from s2m.progress import duration
 from s2m.run.clock import timestamp
@@ -27,6 +28,8 @@ COLORS = (
 """One per variant; they stay apart for the colour-blind."""
 POINTS = 200
 """Points of a curve: more than the small charts can show."""
+DRAWN = 20
+"""Runs of a variant whose curves are drawn; a page with thousands would stop a browser."""
 NEEDED = ("curriculum/level", "time/iteration")
 """Metrics from which others follow."""
 
@@ -44,14 +47,34 @@ class Shown:
     """Final numbers, as in W&B's table of runs."""
 
 
+def read_all(runs: Sequence[tuple[RunFolder, str, RunState]]) -> list[Shown]:
+    """Read what the views need, of each variant for `DRAWN` runs evenly over the list."""
+    variants: dict[str, list[int]] = {}
+    for i, (folder, _, _) in enumerate(runs):
+        variants.setdefault(_variant(folder), []).append(i)
+    drawn = {
+        places[int(j * max(1.0, len(places) / DRAWN))]
+        for places in variants.values()
+        for j in range(min(DRAWN, len(places)))
+    }
+    return [
+        read(*run) if i in drawn else Shown(run[1], _variant(run[0]), run[2], [], {})
+        for i, run in enumerate(runs)
+    ]
+
+
+def _variant(folder: RunFolder) -> str:
+    return one_line(folder.path.name.rsplit("-", 2)[0])
+
+
 def read(folder: RunFolder, name: str, state: RunState) -> Shown:
     """Read what the views need of a run; one that cannot be read has only its state."""
     try:
         config, numbers = folder.config(), summary(folder)
         rows = [{**row, **derived(config, row)} for row in _rows(folder)]
-        return Shown(name, folder.identity.variant, state, rows, numbers)
-    except (UserError, OSError, KeyError, TypeError, ValueError):
-        return Shown(name, folder.path.name.rsplit("-", 2)[0], state, [], {})
+        return Shown(name, _variant(folder), state, rows, numbers)
+    except Exception:  # whatever is wrong with one folder, the others are shown
+        return Shown(name, _variant(folder), state, [], {})
 
 
 def _rows(folder: RunFolder) -> list[dict[str, float]]:
@@ -64,7 +87,7 @@ def _rows(folder: RunFolder) -> list[dict[str, float]]:
         i for i in range(len(table))
         if i % step == 0 or i == len(table) - 1 or (audits is not None and audits[i].is_valid)
     ]  # fmt: skip
-    found = table.take(kept).to_pylist()
+    found = table.take(kept).to_pylist() if kept else []
     return [{name: v for name, v in row.items() if v is not None} for row in found]
 
 
@@ -78,10 +101,13 @@ def build(runs: Sequence[Shown], place: str, refresh: float | None = None) -> st
         f'<span><i style="background:{color}"></i>{html.escape(name)}</span>'
         for name, color in colors.items()
     )
+    most = max(Counter(run.variant for run in runs).values(), default=0)
+    part = f" Curves and bars: {DRAWN} runs of each variant, evenly chosen." * (most > DRAWN)
     again = f'<meta http-equiv="refresh" content="{refresh:g}">' if refresh else ""
     return Template(TEMPLATE.read_text()).substitute(
         refresh=again,
-        head=f"<p>Runs in {html.escape(place)}: {said}. Written at {timestamp()[:19]} UTC.</p>"
+        head=f"<p>Runs in {html.escape(one_line(place))}: {said}.{part} "
+        f"Written at {timestamp()[:19]} UTC.</p>"
         f'<p class="legend">{legend}</p>',
         table=_table(runs),
         body="\n".join(_section(name, views, runs, colors) for name, views in sections().items()),
@@ -97,7 +123,7 @@ def _table(runs: Sequence[Shown]) -> str:
             str(state.level or ""), f"{state.iteration}/{state.total}",
             f"{state.seconds:.2f}" if state.seconds else "",
             duration(state.left) if state.status == "running" else "",
-            html.escape(state.failure or state.last_event),
+            html.escape(one_line(state.failure or state.last_event)),
         ]  # fmt: skip
         lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     heads = ("run", "state", "level", "iteration", "s/iteration", "end", "last event")

@@ -10,18 +10,18 @@ import json
 import statistics
 import sys
 import time
+from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from s2m.cluster.followup import find_steps
 from s2m.cluster.queue import Queue
 from s2m.cluster.state import RESUME, RUNNING, RunState, inspect, total_iterations
 from s2m.cluster.verdict import final_states_of, judge, tail
+from s2m.columns import columns, harmless, one_line, terminal_width
 from s2m.errors import UserError, run_command
 from s2m.outcomes import FAILED
 from s2m.progress import duration
@@ -33,6 +33,11 @@ PAGE_SECONDS = 30.0
 FORECAST = (3, 5)
 """The levels of the paper's tables."""
 LOG_LINES = 5
+MANY = 20
+"""Runs beyond which a line at the end counts them by state."""
+UNREADABLE = "unreadable"
+LONGEST = 500
+"""Characters of a reason."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ class Entry:
     @property
     def name(self) -> str:
         """The run's experiment and folder."""
-        return f"{self.folder.path.parent.name}/{self.folder.path.name}"
+        return one_line(f"{self.folder.path.parent.name}/{self.folder.path.name}")
 
 
 def survey(root: Path) -> list[Entry]:
@@ -56,8 +61,9 @@ def survey(root: Path) -> list[Entry]:
     for folder in find_runs(root):
         try:
             found.append((folder, inspect(folder, total_iterations(folder.config()), queue)))
-        except (UserError, KeyError, TypeError) as error:
-            found.append((folder, RunState("unreadable", failure=str(error))))
+        except Exception as error:  # whatever is wrong with one folder, the others are shown
+            said = str(error) if isinstance(error, UserError) else f"damaged: {error!r}"
+            found.append((folder, RunState(UNREADABLE, failure=said[:LONGEST])))
     ended = [folder for folder, state in found if _has_ended(state)]
     final = final_states_of(ended) if queue else {}
     entries = []
@@ -101,38 +107,42 @@ def _to_level(entry: Entry, level: int, typical: dict[tuple[str, int, int], floa
     return f"in {duration(left)}" if left > 0 else "late"
 
 
-def show(root: Path) -> RenderableType:
+def show(root: Path, width: int | None = None) -> str:
     """Tabulate the runs, then tell what did not end well."""
     entries = survey(root)
     typical = typical_levels(entries)
     forecast = [f"level {level}" for level in FORECAST]
-    table = Table(
-        "run", "state", "level", "iteration", "s/iteration", *forecast, "end", "last event",
-        box=None,
-    )  # fmt: skip
+    head = ["run", "state", "level", "iteration", "s/iteration", *forecast, "end", "last event"]
+    rows = []
     for entry in entries:
         state = entry.state
         status = f"{state.status} ({state.stage})" if state.stage == "evaluate" else state.status
-        table.add_row(
-            entry.name, status, str(state.level or ""), f"{state.iteration}/{state.total}",
-            f"{state.seconds:.2f}" if state.seconds else "",
-            *(_to_level(entry, level, typical) for level in FORECAST),
-            duration(state.left) if state.status == RUNNING else "", state.last_event,
+        rows.append(
+            [
+                entry.name, status, str(state.level or ""), f"{state.iteration}/{state.total}",
+                f"{state.seconds:.2f}" if state.seconds else "",
+                *(_to_level(entry, level, typical) for level in FORECAST),
+                duration(state.left) if state.status == RUNNING else "", state.last_event,
+            ]
         )  # fmt: skip
-    parts: list[RenderableType] = [table]
+    parts = [columns(head, rows, width)]
     for entry in entries:
-        if entry.verdict or entry.state.status == "unreadable":
-            parts.append(Text(f"\n{entry.name}: {entry.verdict or 'unreadable'}", "bold"))
-            parts.append(Text(_explanation(entry), "dim"))
+        if entry.verdict or entry.state.status == UNREADABLE:
+            parts.append(f"\n{entry.name}: {entry.verdict or UNREADABLE}\n{_explanation(entry)}")
+    if len(entries) > MANY:
+        counts = Counter(entry.state.status for entry in entries)
+        said = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
+        parts.append(f"\n{len(entries)} runs: {said}")
     queue = Queue.read()
-    steps = [f"then {step.record.stem}: {step.state(queue)}" for step in find_steps(root)]
-    return Group(*parts, *steps)
+    parts += [f"then {one_line(s.record.stem)}: {s.state(queue)}" for s in find_steps(root)]
+    return "\n".join(parts)
 
 
 def _explanation(entry: Entry) -> str:
     lines = [entry.state.failure or entry.state.last_event]
     log = tail(entry.folder.log, LOG_LINES)
-    return "\n".join([*lines, *(f"  | {line}" for line in log.splitlines())])
+    said = [*lines, *(f"  | {line}" for line in log.splitlines())]
+    return "\n".join(map(harmless, said))
 
 
 def _as_json(entries: list[Entry]) -> list[dict]:
@@ -143,9 +153,9 @@ def _as_json(entries: list[Entry]) -> list[dict]:
 
 
 def _write_page(root: Path, target: Path, refresh: float | None = None) -> None:
-    from s2m.page import build, read, write
+    from s2m.page import build, read_all, write
 
-    runs = [read(entry.folder, entry.name, entry.state) for entry in survey(root)]
+    runs = read_all([(entry.folder, entry.name, entry.state) for entry in survey(root)])
     write(target, build(runs, str(root), refresh))
 
 
@@ -159,23 +169,20 @@ def main(words: list[str]) -> int:
         json.dump(_as_json(survey(root)), sys.stdout, indent=1)
         print()
         return 0
-    console = Console()
-    if not console.is_terminal:
-        console.width = 180
     if options.html:
         _write_page(root, options.html, PAGE_SECONDS if options.watch else None)
-        console.print(f"wrote {options.html}", highlight=False, soft_wrap=True)
+        print(f"wrote {options.html}", flush=True)
         while options.watch:
             time.sleep(PAGE_SECONDS)
             _write_page(root, options.html, PAGE_SECONDS)
         return 0
     if not options.watch:
-        console.print(show(root), highlight=False)
+        print(show(root, terminal_width()))
         return 0
-    with Live(show(root), console=console, auto_refresh=False) as live:
+    with Live(auto_refresh=False) as live:
         while True:
+            live.update(Text(show(root, terminal_width())), refresh=True)
             time.sleep(WATCH_SECONDS)
-            live.update(show(root), refresh=True)
 
 
 def _parse(words: list[str]) -> argparse.Namespace:

@@ -8,6 +8,7 @@ import argparse
 import time
 from contextlib import suppress
 
+from s2m.columns import one_line
 from s2m.errors import UserError, run_command
 from s2m.run.folder import RunFolder, runs_at
 from s2m.tracking.choice import DISABLED
@@ -45,6 +46,8 @@ def _wanted(folder: RunFolder, everything: bool) -> bool:
         return tracking_of(folder).mode != DISABLED or everything
     except UserError as error:
         raise UnreadableError(str(error)) from None
+    except Exception as error:  # whatever is wrong with one folder, the others are sent
+        raise UnreadableError(f"{folder.path} is damaged: {error!r}") from None
 
 
 def _once(sender: Sender, folders: list[RunFolder], everything: bool) -> int:
@@ -55,10 +58,11 @@ def _once(sender: Sender, folders: list[RunFolder], everything: bool) -> int:
                 left += 1
                 continue
             done = sender.send(folder)
-        except UserError as error:
-            failed, done = failed + 1, f"failed: {error}"
+        except Exception as error:  # whatever is wrong with one folder, the others are sent
+            said = error if isinstance(error, UserError) else repr(error)
+            failed, done = failed + 1, f"failed: {said}"
         sent += done.startswith("sent")
-        print(f"[{i}/{len(folders)}] {full_name(folder)}: {done}", flush=True)
+        print(one_line(f"[{i}/{len(folders)}] {full_name(folder)}: {done}"), flush=True)
     print(f"{sent} runs sent, {len(folders) - sent - failed - left} left as they are", end="")
     print(f", {failed} failed" if failed else "", end="")
     print(f", {left} have tracking=disabled (--all sends them, too)" if left else "")
@@ -78,7 +82,7 @@ def _watch(sender: Sender, options: argparse.Namespace) -> None:
                     sender.forget()
                     done = f"failed: {error}"
                 if done not in (CURRENT, said.get(name)):
-                    print(f"{time.strftime('%H:%M:%S')} {name}: {done}", flush=True)
+                    print(one_line(f"{time.strftime('%H:%M:%S')} {name}: {done}"), flush=True)
                 said[name] = done
             time.sleep(options.every)
     finally:

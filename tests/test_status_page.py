@@ -57,6 +57,23 @@ def test_names_from_outside_cannot_break_the_page(tmp_path):
     assert "<script" not in (tmp_path / "page.html").read_text()
 
 
+def test_of_many_runs_some_are_drawn_and_all_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("s2m.page.DRAWN", 2)
+    for seed in range(5):
+        write_run(tmp_path / "runs", Spec(seed=seed, iterations=50, state="running", iteration=9))
+    main([str(tmp_path / "runs"), "--html", str(tmp_path / "page.html")])
+    text = (tmp_path / "page.html").read_text()
+    assert all(f">encoders/pfds-s{seed}-" in text for seed in range(5))
+    assert [f"<title>encoders/pfds-s{s}-" in text for s in range(5)] == [1, 0, 1, 0, 0]
+    assert "2 runs of each variant, evenly chosen" in text
+
+
+def test_a_run_that_never_began_is_on_the_page(tmp_path):
+    write_run(tmp_path / "runs", Spec(state="pending"))
+    assert main([str(tmp_path / "runs"), "--html", str(tmp_path / "page.html")]) == 0
+    assert "pfds-s40-" in (tmp_path / "page.html").read_text()
+
+
 def test_an_empty_folder_gives_a_page_and_a_bad_place_one_line(tmp_path):
     (tmp_path / "runs").mkdir()
     (tmp_path / "file").touch()

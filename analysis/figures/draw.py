@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from analysis.cohort import Cohort
-from analysis.frames import Run
+from analysis.frames import POINTS, Run
 from analysis.study import Study
 
 STYLE = Path(__file__).parent / "s2m.mplstyle"
@@ -103,8 +103,13 @@ def level_curve(run: Run) -> tuple[list[float], list[float]]:
 
 
 def level_grid(runs: Sequence[Run], budget: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return every iteration at which some run changes, and the levels (runs, iterations)."""
+    """Return the iterations at which some run changes, and the levels (runs, iterations).
+
+    Of very many changes as many are taken as a figure can show, evenly and with both ends.
+    """
     at = np.unique([0.0, budget, *(i for run in runs for i in run.levels.values())])
+    if len(at) > POINTS:
+        at = at[np.linspace(0, len(at) - 1, POINTS).astype(int)]
     levels = []
     for x, y in map(level_curve, runs):
         levels.append(np.array(y)[np.searchsorted(x[:-1], at, side="right") - 1])

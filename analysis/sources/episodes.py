@@ -27,8 +27,8 @@ def read_evaluation(folder: RunFolder) -> tuple[Evaluation | None, str]:
             Evaluation(
                 iteration=int(result["iteration"]),
                 settings=dict(result["settings"]),
-                reported=summarise(folder.path / result["episodes"]),
-                selection=summarise(folder.path / result["selection"]),
+                reported=summarise(_beside(folder, result["episodes"])),
+                selection=summarise(_beside(folder, result["selection"])),
             ),
             "",
         )
@@ -38,10 +38,17 @@ def read_evaluation(folder: RunFolder) -> tuple[Evaluation | None, str]:
         return None, f"its evaluation lacks something: {error!r}"
 
 
+def _beside(folder: RunFolder, name: str) -> Path:
+    """Return the path of a file of the run; a name from its result may not lead elsewhere."""
+    if Path(name).name != name:
+        raise ValueError(f"{name!r} is no file of its folder")
+    return folder.path / name
+
+
 def summarise(path: Path) -> dict[int, KRates]:
     """Sum up a file of episodes per number of balls."""
     with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
-        table = file.read(list(COLUMNS))
+        table = file.read(list(COLUMNS), use_threads=False)
     missing = [name for name in COLUMNS if name not in table.column_names]
     if missing:
         raise KeyError(", ".join(missing))

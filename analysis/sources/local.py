@@ -24,6 +24,7 @@ from analysis.frames import (
 from analysis.sources.code import code_key
 from analysis.sources.episodes import read_evaluation
 from analysis.sources.students import read_student
+from analysis.sources.values import check_config, count, is_level, parameters, words
 from s2m.errors import UserError, unknown
 from s2m.run.events import Event, Events
 from s2m.run.folder import RunFolder, find_runs
@@ -50,21 +51,21 @@ def load(
         raise unknown("experiment", experiment, names or ["none: there is no run yet"])
     runs, students, unread = [], [], []
     for folder in watch(folders, len(folders)):
-        name = f"{folder.path.parent.name}/{folder.path.name}"
+        name = words(f"{folder.path.parent.name}/{folder.path.name}")
         try:
             if folder.is_student:
                 students.append(read_student(folder, name))
             else:
                 runs.append(_read(folder, name))
-        except (UserError, OSError, KeyError, TypeError, ValueError) as error:
+        except Exception as error:  # whatever is wrong with one folder, the others are read
             said = str(error) if isinstance(error, UserError) else f"damaged: {error!r}"
-            unread.append(Unread(name, said))
+            unread.append(Unread(name, words(said)))
     return Frames(runs, unread, students)
 
 
 def _read(folder: RunFolder, name: str) -> Run:
     identity, config = folder.identity, folder.config()
-    _check(config)
+    check_config(config)
     result = folder.result("train")
     events = Events(folder).read()
     levels = _levels(result, events)
@@ -73,7 +74,7 @@ def _read(folder: RunFolder, name: str) -> Run:
     evaluation, remark = read_evaluation(folder) if result else (None, "")
     return Run(
         id=name,
-        name=folder.path.name,
+        name=words(folder.path.name),
         link=str(folder.path),
         variant=identity.variant,
         seed=identity.seed,
@@ -84,11 +85,11 @@ def _read(folder: RunFolder, name: str) -> Run:
         code=code_key(folder),
         config=config,
         state=FINISHED if result else state,
-        reason=reason,
-        iteration=int(result["iterations"]) if result else last,
+        reason=words(reason),
+        iteration=count(result["iterations"]) if result else last,
         levels=levels,
-        encoder_parameters=(result or {}).get("encoder_parameters"),
-        actor_parameters=(result or {}).get("actor_parameters"),
+        encoder_parameters=parameters(result, "encoder_parameters"),
+        actor_parameters=parameters(result, "actor_parameters"),
         seconds=seconds,
         curves=curves,
         evaluation=evaluation,
@@ -97,22 +98,13 @@ def _read(folder: RunFolder, name: str) -> Run:
     )
 
 
-def _check(config: dict[str, Any]) -> None:
-    """Make sure of the settings that every table needs."""
-    for group, names in {
-        "budget": ("name", "iterations", "num_envs", "steps"),
-        "curriculum": ("start", "stop", *CRITERIA),
-    }.items():
-        for name in names:
-            if name not in config.get(group, {}):
-                raise UserError(f"its config has no {group}.{name}: it is no run of this study")
-
-
 def _levels(result: dict[str, Any] | None, events: list[Event]) -> Levels:
     """Take the level changes from the result, which is proof, or from the events until then."""
     if result is not None:
-        return {int(level): int(at) for level, at in result["levels"].items()}
-    return {int(e["level"]): int(e["iteration"]) for e in events if e["kind"] == "level"}
+        found = {int(level): count(at) for level, at in result["levels"].items()}
+    else:
+        found = {e["level"]: e["iteration"] for e in events if e["kind"] == "level"}
+    return {level: at for level, at in found.items() if is_level(level)}
 
 
 def _curves(folder: RunFolder, levels: Levels) -> tuple[Curves, float | None, int]:

@@ -4,6 +4,7 @@ import numpy as np
 
 from analysis.frames import FINISHED, PENDING, STOPPED, Student
 from analysis.sources.episodes import read_evaluation
+from analysis.sources.values import count, parameters, words
 from s2m.run.events import Event, Events
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
@@ -26,19 +27,19 @@ def read_student(folder: RunFolder, name: str) -> Student:
     of_run = f"{teacher['variant']}-s{teacher['seed']}-{teacher['signature'][:8]}"
     return Student(
         id=name,
-        name=folder.path.name,
+        name=words(folder.path.name),
         link=str(folder.path),
-        teacher=of_run if teacher["signature"] else f"agent {teacher['variant']}",
+        teacher=words(of_run if teacher["signature"] else f"agent {teacher['variant']}"),
         taught_by=teacher["signature"],
         seed=identity.seed,
         commit=identity.commit,
         dirty=identity.dirty,
         config=config,
         state=FINISHED if result else state,
-        reason=reason,
-        iteration=int(result["iterations"]) if result else len(table),
+        reason=words(reason),
+        iteration=count(result["iterations"]) if result else len(table),
         rounds=_rounds(events),
-        parameters=(result or {}).get("parameters"),
+        parameters=parameters(result, "parameters"),
         seconds=float(np.nansum(seconds)) if len(seconds) else None,
         evaluation=evaluation,
         judging=PENDING if state == STOPPED else state,

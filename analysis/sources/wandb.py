@@ -14,6 +14,7 @@ from typing import Any
 
 from analysis.frames import Frames, Unread
 from analysis.sources import local
+from analysis.sources.values import words
 from s2m.errors import UserError, unknown
 from s2m.run.files import write_json
 from s2m.run.metrics import write_table
@@ -35,17 +36,21 @@ def load(
     entity, name = split(project)
     with scratch_folder() as scratch:
         found = Project(entity, name)
-        runs = {marker(run)["run"]: run for run in found.runs()}
+        runs = {str(marker(run)["run"]): run for run in found.runs()}
         wanted = sorted(n for n in runs if experiment in (None, n.split("/")[0]))
         if experiment is not None and not wanted:
             raise unknown("experiment", experiment, sorted({n.split("/")[0] for n in runs}))
         root = cache / found.entity / found.name
         unread = []
         for key in watch(wanted, len(wanted), "fetching runs"):
+            if not _NAME.fullmatch(key) or ".." in key:
+                said = f"its name at W&B, {key!r}, is no name of a run folder"
+                unread.append(Unread(words(key), said))
+                continue
             try:
                 _fetch(found, runs[key], root, key, scratch)
             except UserError as error:
-                unread.append(Unread(key, str(error)))
+                unread.append(Unread(key, words(str(error))))
                 shutil.rmtree(root / "runs" / key, ignore_errors=True)
     _forget_others(root / "runs", {*wanted} - {item.id for item in unread})
     frames = local.load(root / "runs")
@@ -57,8 +62,6 @@ def load(
 
 def _fetch(project: Project, run: Any, root: Path, name: str, scratch: Path) -> None:
     """Bring one run folder of the cache up to date."""
-    if not _NAME.fullmatch(name) or ".." in name:
-        raise UserError(f"its name at W&B, {name!r}, is no name of a run folder")
     target, files = root / "runs" / name, root / "files" / run.id
     files.mkdir(parents=True, exist_ok=True)
     if lacking := project.fetch(run, files):

@@ -5,7 +5,9 @@ that budget. The functions also hold for runs censored at different times.
 """
 
 import math
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -16,6 +18,9 @@ EXACT = 200_000
 
 DRAWN = 20_000
 """Labellings drawn where there are more."""
+
+AT_ONCE = 2_000_000
+"""Numbers that are shuffled at a time: thousands of runs would otherwise take gigabytes."""
 
 
 class Time(NamedTuple):
@@ -34,17 +39,22 @@ class Curve(NamedTuple):
 
 def kaplan_meier(times: Iterable[Time]) -> Curve:
     """Estimate the share of runs that have not reached the level, over the iterations."""
-    times = list(times)
     steps: list[float] = []
     shares: list[float] = []
     left = 1.0
-    for at in sorted({time.iteration for time in times if time.reached}):
-        at_risk = sum(time.iteration >= at for time in times)
-        events = sum(time.reached and time.iteration == at for time in times)
+    for at, events, at_risk in _arrivals(list(times)):
         left *= 1 - events / at_risk
         steps.append(at)
         shares.append(left)
     return Curve(tuple(steps), tuple(shares))
+
+
+def _arrivals(times: Sequence[Time]) -> Iterator[tuple[float, int, int]]:
+    """Yield every iteration at which runs arrive, how many do, and how many had not before."""
+    events = Counter(time.iteration for time in times if time.reached)
+    ends = sorted(time.iteration for time in times)
+    for at in sorted(events):
+        yield at, events[at], len(ends) - bisect_left(ends, at)
 
 
 def median(times: Iterable[Time]) -> float | None:
@@ -77,13 +87,11 @@ def scores(times: Iterable[Time]) -> np.ndarray:
     The sum over one group is the observed minus the expected number of arrivals in it.
     """
     times = list(times)
-    hazard = {}
-    total = 0.0
-    for at in sorted({time.iteration for time in times if time.reached}):
-        events = sum(time.reached and time.iteration == at for time in times)
-        total += events / sum(time.iteration >= at for time in times)
-        hazard[at] = total
-    lived = [max((h for at, h in hazard.items() if at <= t.iteration), default=0.0) for t in times]
+    steps, hazard = [], [0.0]
+    for at, events, at_risk in _arrivals(times):
+        steps.append(at)
+        hazard.append(hazard[-1] + events / at_risk)
+    lived = [hazard[bisect_right(steps, time.iteration)] for time in times]
     return np.array([float(t.reached) for t in times]) - np.array(lived)
 
 
@@ -100,7 +108,12 @@ def logrank(a: Iterable[Time], b: Iterable[Time]) -> float:
         chosen = np.array(list(combinations(range(len(score)), len(a))), dtype=np.intp)
         return float(np.mean(np.abs(score[chosen].sum(axis=1)) >= seen))
     generator = np.random.default_rng(0)
-    drawn = generator.permuted(np.tile(score, (DRAWN, 1)), axis=1)[:, : len(a)].sum(axis=1)
+    drawn = np.empty(DRAWN)
+    rows = max(1, AT_ONCE // len(score))
+    for start in range(0, DRAWN, rows):
+        part = np.tile(score, (min(rows, DRAWN - start), 1))
+        shuffled = generator.permuted(part, axis=1)[:, : len(a)]
+        drawn[start : start + rows] = shuffled.sum(axis=1)
     # The labelling seen is one of them: a drawn p-value is never zero.
     return float((1 + np.sum(np.abs(drawn) >= seen)) / (DRAWN + 1))
 

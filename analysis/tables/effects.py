@@ -15,6 +15,8 @@ from analysis.tables.formats import p_value, signed
 from analysis.tables.model import Cell, Line, Table, column, missing, plain
 
 SIGNS = {1: (1,), 2: (1, -1), 4: (1, -1, -1, 1)}
+NAMED = 20
+"""Pairs of runs that a note names one by one."""
 Comparison = tuple[str, list[Cohort]]
 """A name and the cells: two for a - b, four for (a - b) - (c - d)."""
 
@@ -151,7 +153,9 @@ def _paired(on: Cohort, off: Cohort) -> list[str]:
     def when(at: int | None) -> str:
         return "never" if at is None else f"{at:,}"
 
-    said = "; ".join(f"seed {seed}: {when(a)} and {when(b)}" for seed, a, b in pairs)
+    said = "; ".join(f"seed {seed}: {when(a)} and {when(b)}" for seed, a, b in pairs[:NAMED])
+    if len(pairs) > NAMED:
+        said += f"; and {len(pairs) - NAMED} more pairs, in runs.csv"
     return [
         "An exactly invariant policy and critic cannot see the permutation, so PFDS with and "
         "without it is the same training up to rounding. Iterations to 3 balls with and without, "

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from s2m.columns import one_line
+
 _TEX = str.maketrans(
     {
         "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -24,7 +26,7 @@ def escape(text: str) -> str:
 
 def prose(text: str) -> str:
     """Return a sentence as LaTeX, with its symbols set as in the headings."""
-    tex = escape(text)
+    tex = escape(one_line(text))
     return tex.replace(r"K\_max", r"$K_{\max}$").replace(r"K\_$\eta$", r"$K_\eta$")
 
 
@@ -41,8 +43,9 @@ class Cell:
 
 
 def plain(value: object) -> Cell:
-    """Return a cell of plain text."""
-    return Cell(str(value), escape(str(value)))
+    """Return a cell of plain text, in one line."""
+    text = one_line(str(value))
+    return Cell(text, escape(text))
 
 
 def missing(word: str) -> Cell:

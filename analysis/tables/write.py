@@ -4,9 +4,11 @@ import csv
 import html
 import io
 import math
+import re
 from typing import Any
 
 from analysis.tables.model import Cell, Table, prose
+from s2m.columns import one_line
 
 _ALIGNS = {"l": "l", "c": "c", "r": "r", "p": r"p{0.5\linewidth}"}
 
@@ -71,12 +73,18 @@ def to_markdown(table: Table) -> str:
     rows = [heads, [rules[column.align] for column in table.columns]]
     rows += [[_markdown(cell) for cell in line.cells] for line in table.lines]
     lines = ["| " + " | ".join(row) + " |" for row in rows]
-    notes = ["", *(f"- {note}" for note in table.notes)] if table.notes else []
-    return "\n".join([f"## {table.title}", "", table.caption, "", *lines, *notes]) + "\n"
+    notes = ["", *(f"- {_no_tags(note)}" for note in table.notes)] if table.notes else []
+    head = [f"## {table.title}", "", _no_tags(table.caption), ""]
+    return "\n".join([*head, *lines, *notes]) + "\n"
+
+
+def _no_tags(text: str) -> str:
+    """Return text in which Markdown sees no HTML."""
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
 
 
 def _markdown(cell: Cell) -> str:
-    text = cell.text.replace("|", "\\|")
+    text = _no_tags(cell.text).replace("|", "\\|")
     return f"*{text}*" if cell.missing else text
 
 
@@ -120,4 +128,8 @@ def to_csv(table: Table) -> str:
 def _number(value: Any) -> Any:
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.6g}"
+    if isinstance(value, str):
+        text = one_line(value)
+        # A spreadsheet would compute text that begins like a formula.
+        return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
     return "" if value is None else value

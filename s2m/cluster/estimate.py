@@ -41,11 +41,11 @@ def estimate(cells: Sequence[Cell], root: Path) -> Cost | None:
     rates: dict[tuple, list[Cost]] = {}
     for folder in list(find_runs(root))[:MOST]:
         try:
-            config, measured = folder.config(), _measure(folder)
-        except UserError:
+            keys, measured = _keys(folder.config()), _measure(folder)
+        except (UserError, KeyError, TypeError):
             continue
         if measured is not None:
-            for key in _keys(config):
+            for key in keys:
                 rates.setdefault(key, []).append(measured)
     total = Cost(0.0, 0.0)
     for cell in cells:

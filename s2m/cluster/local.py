@@ -11,11 +11,14 @@ from collections import deque
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from s2m.cluster.state import RunState, inspect
+from s2m.columns import one_line
 from s2m.outcomes import BUSY, FINISHED, outcome_of
 from s2m.progress import duration
 from s2m.run.events import Events
+from s2m.run.files import open_own
 from s2m.run.folder import RunFolder
 from s2m.run.lock import current_attempt
 from s2m.stopping import SIGNALS, block_stop_signals
@@ -86,7 +89,7 @@ class Pool:
                 self._end(name, FINISHED)
                 continue
             limit = {f"{library}_NUM_THREADS": str(self.threads) for library in ("OMP", "MKL")}
-            with folder.log.open("ab") as log:
+            with os.fdopen(open_own(folder.log, os.O_WRONLY | os.O_APPEND), "ab") as log:
                 self.running[name] = subprocess.Popen(
                     [sys.executable, "-m", "s2m.job", str(folder.path)],
                     stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **limit},
@@ -147,6 +150,7 @@ class Pool:
             table.add_row(
                 name, status, str(state.level or ""), f"{state.iteration}/{state.total}",
                 f"{state.seconds:.2f}" if state.seconds else "",
-                duration(state.left) if name in self.running else "", state.last_event,
+                duration(state.left) if name in self.running else "",
+                Text(one_line(state.last_event)),
             )  # fmt: skip
         return table

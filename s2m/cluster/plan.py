@@ -5,9 +5,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich.table import Table
+from rich.text import Text
 
 from s2m.cluster.queue import Queue
 from s2m.cluster.state import NEW, RESUME, RunState, inspect, total_iterations
+from s2m.columns import one_line
 from s2m.compose import CONF
 from s2m.config import RunCfg
 from s2m.distill.config import StudentCfg
@@ -59,6 +61,6 @@ def plan_table(plan: list[Cell]) -> Table:
             action = f"leave ({state.failure}; retry_failed=true runs it again)"
         table.add_row(
             f"{cell.cfg.experiment}/{cell.folder.path.name}", state.status,
-            f"{state.iteration}/{state.total}", str(state.level or ""), action,
+            f"{state.iteration}/{state.total}", str(state.level or ""), Text(one_line(action)),
         )  # fmt: skip
     return table

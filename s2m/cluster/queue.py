@@ -112,17 +112,23 @@ def max_array_size() -> int:
     return int(found[1]) if found else USUAL_ARRAY_SIZE
 
 
+AT_ONCE = 1000
+"""Jobs in one question: a word of a command may have 128 kB."""
+
+
 def final_states(jobs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return how jobs, given by id and name, ended; nothing where there is no accounting."""
     names = dict(jobs)
     if not names or shutil.which("sacct") is None:
         return {}
-    try:
-        lines = ask(
-            "sacct", "--noheader", "--parsable2", "--allocations", "--array",
-            f"--jobs={','.join(names)}", "--format=JobID,JobName,State",
-        )  # fmt: skip
-    except SlurmError:
-        return {}
-    found = [line.split("|") for line in lines.splitlines()]
+    order, answers = sorted(names), []
+    for i in range(0, len(order), AT_ONCE):
+        try:
+            answers += ask(
+                "sacct", "--noheader", "--parsable2", "--allocations", "--array",
+                f"--jobs={','.join(order[i : i + AT_ONCE])}", "--format=JobID,JobName,State",
+            ).splitlines()  # fmt: skip
+        except SlurmError:
+            return {}
+    found = [line.split("|") for line in answers]
     return {job: state.split()[0] for job, name, state in found if names.get(job) == name}

@@ -4,6 +4,7 @@ submitit writes the script and pickles what the job calls. Its results and state
 run folders say what is done, and SLURM's queue says what is under way.
 """
 
+import re
 import secrets
 import shlex
 import sys
@@ -21,6 +22,7 @@ from s2m.cluster.plan import Cell
 from s2m.cluster.queue import SlurmError, ask, complaint, max_array_size, partitions
 from s2m.cluster.snapshot import freeze
 from s2m.cluster.submission import FOLDER, Submission, record
+from s2m.columns import harmless
 from s2m.errors import UserError, unknown
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ PERMANENT = (
 """Words in sbatch's answers that say: this will never be accepted."""
 TEMPORARY = ("qosmaxsubmit", "assocmaxsubmit", "submit limit", "maxsubmit")
 """Limits that pass as other jobs end, though SLURM calls them violations."""
+_OPTION = re.compile(r"--[a-z][a-z-]*")
 TEARDOWN = [
     "code=$?",
     "# Asked to leave before the end: go on later, unless SLURM has already decided otherwise.",
@@ -52,8 +55,11 @@ class Batch:
 
 
 def check(cfg: SlurmCfg, root: Path) -> None:
-    """Refuse, before anything is written, what SLURM would refuse."""
+    """Refuse, before anything is written, what SLURM or the shell of the job would misread."""
     _options(cfg.sbatch)
+    for name in ("partition", "account", "qos", "constraint", "gpu_type", "sbatch", "srun"):
+        _require_one_line(f"cluster.{name}", getattr(cfg, name))
+    _require_one_line("root", str(root))
     if "%" in str(root):
         raise UserError(f"root = {root}: SLURM would replace the % in the paths of its logs")
     names, default = partitions()
@@ -64,6 +70,13 @@ def check(cfg: SlurmCfg, root: Path) -> None:
             "cluster.partition is not set and SLURM has no default partition. "
             f"Allowed: {', '.join(names)}"
         )
+
+
+def _require_one_line(name: str, value: str | Sequence[str]) -> None:
+    """Refuse control characters: after a line feed the script would have a line of its own."""
+    for text in [value] if isinstance(value, str) else value:
+        if harmless(text) != text or "\n" in text or "\t" in text:
+            raise UserError(f"{name} = {text!r}: allowed is text without control characters")
 
 
 def batches(cells: Sequence[Cell], cfg: SlurmCfg, limit: int) -> list[Batch]:
@@ -108,7 +121,7 @@ def _options(words: Sequence[str]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for word in words:
         name, _, value = word.partition("=")
-        if not name.startswith("--"):
+        if not _OPTION.fullmatch(name):
             raise UserError(f"cluster.sbatch = {list(words)}: write each option as --name=value")
         options[name.removeprefix("--")] = value or True
     return options

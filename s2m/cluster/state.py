@@ -6,12 +6,16 @@ from typing import Any
 from s2m.cluster.queue import Job, Queue
 from s2m.cluster.submission import submission_of
 from s2m.distill.config import DistillCfg
+from s2m.errors import UserError
 from s2m.outcomes import FAILED, FINISHED
 from s2m.run.events import Events
+from s2m.run.files import is_count
 from s2m.run.folder import RunFolder, unfinished
 from s2m.run.journal import Journal
 from s2m.run.lock import Attempt, current_attempt
 
+LONGEST = 1e6
+"""Seconds of an iteration that can be believed."""
 NEW, QUEUED, RESUME, RUNNING = "new", "queued", "resume", "running"
 
 
@@ -45,8 +49,12 @@ class RunState:
 def total_iterations(config: dict[str, Any]) -> int:
     """Return the budget of a run: iterations of training, or epochs of a student."""
     if "distill" in config:
-        return DistillCfg(**config["distill"]).total_epochs()
-    return int(config["budget"]["iterations"])
+        total = DistillCfg(**config["distill"]).total_epochs()
+    else:
+        total = config["budget"]["iterations"]
+    if not is_count(total):
+        raise UserError(f"the config asks for {str(total)[:40]} iterations")
+    return total
 
 
 def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunState:
@@ -61,7 +69,7 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
     failure = _failure(events, attempt)
     stages = unfinished(folder)
     row: dict[str, float] = rows[-1][1] if rows else {}
-    times = [values["time/iteration"] for _, values in rows if "time/iteration" in values]
+    times = [t for _, values in rows if 0 <= (t := values.get("time/iteration", -1.0)) < LONGEST]
     last_event = _describe(events[-1]) if events else ""
     if job is not None and job.waits:
         last_event = f"waits in the queue: {job.reason}"
@@ -70,7 +78,7 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
         stage=stages[0] if stages else "",
         iteration=rows[-1][0] if rows else 0,
         total=total,
-        level=int(row["curriculum/level"]) if "curriculum/level" in row else None,
+        level=_level(row.get("curriculum/level", 0.0)),
         levels={event["level"]: event["iteration"] for event in events if event["kind"] == "level"},
         seconds=sum(times) / len(times) if times else None,
         attempts=attempt.number if attempt else 0,
@@ -78,6 +86,10 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
         last_event=last_event,
         failure=failure,
     )
+
+
+def _level(value: float) -> int | None:
+    return int(value) if 1 <= value < 100 else None
 
 
 def _status(
@@ -104,8 +116,8 @@ def _status(
 def _failure(events: list[dict[str, Any]], attempt: Attempt | None) -> str:
     if attempt is None:
         return ""
-    failures = [e for e in events if e["kind"] == "failed" and e["attempt"] == attempt.number]
-    return str(failures[-1]["reason"]) if failures else ""
+    failures = [e for e in events if e["kind"] == "failed" and e.get("attempt") == attempt.number]
+    return str(failures[-1].get("reason")) if failures else ""
 
 
 def _describe(event: dict[str, Any]) -> str:
@@ -115,9 +127,9 @@ def _describe(event: dict[str, Any]) -> str:
     if kind in ("level", "round"):
         return f"{kind} {event[kind]}{where}"
     if kind == "attempt":
-        return f"attempt {event['attempt']} began"
+        return f"attempt {event.get('attempt')} began"
     if kind in ("stopped", "killed"):
-        return f"{kind} by {event['reason']}{where}"
+        return f"{kind} by {event.get('reason')}{where}"
     if kind == "tracking_off":
-        return f"no longer mirrored: {event['reason']}"
+        return f"no longer mirrored: {event.get('reason')}"
     return f"{kind}{where}"

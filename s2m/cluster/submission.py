@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,12 +11,13 @@ from pathlib import Path
 
 from s2m.errors import UserError
 from s2m.run.clock import timestamp
-from s2m.run.files import read_json, write_json
+from s2m.run.files import read_record, write_json
 from s2m.run.folder import RunFolder
 
 FOLDER = ".slurm"
 """Below the folder of all runs: scripts, pickles and logs of the jobs, and the code they run."""
 LOCK_SECONDS = 300.0
+_JOB = re.compile(r"[0-9]{1,12}(_[0-9]{1,12})?")
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,10 @@ def submission_of(path: Path) -> Submission | None:
     """Return the submission in a file."""
     if not path.exists():
         return None
-    try:
-        return Submission(**read_json(path))
-    except TypeError as error:
-        raise UserError(f"{path} is damaged: {error}") from None
+    submission = read_record(path, Submission)
+    if not _JOB.fullmatch(submission.job):  # it becomes a word of SLURM's commands
+        raise UserError(f"{path} is damaged: job is {submission.job[:40]!r}")
+    return submission
 
 
 @contextmanager

@@ -125,7 +125,8 @@ def _open(path: Path) -> np.ndarray:
         part = np.load(path, mmap_mode="r")
     except (OSError, ValueError) as error:
         raise UserError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
-    if part.dtype != STEP or part.ndim != 2 or not part["first"][:, 0].all():
+    whole = isinstance(part, np.ndarray) and part.dtype == STEP and part.ndim == 2 and part.size
+    if not whole or not part["first"][:, 0].all():
         raise UserError(f"{path} does not hold the steps of this version of s2m")
     return part
 

@@ -1,5 +1,6 @@
 """From the words of a command to a checked student config; needs no torch, so a login node can."""
 
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -92,5 +93,17 @@ def _inherited(run: RunCfg, words: list[str]) -> list[str]:
         values: dict[str, Any] = asdict(settings)
         for name, value in values.items():
             if f"{group}.{name}" not in given and value != "":
-                found.append(f"{group}.{name}={str(value).replace(' ', '')}")
+                found.append(f"{group}.{name}={_word(value)}")
     return found
+
+
+def _quoted(found: re.Match[str]) -> str:
+    return 2 * found[1] + ("\\'" if found[2] else "")
+
+
+def _word(value: Any) -> str:
+    """Write a value so that Hydra reads nothing else into it."""
+    if isinstance(value, str):
+        # In quotes a backslash means itself, except before a quote.
+        return "'" + re.sub(r"(\\*)('|$)", _quoted, value) + "'"
+    return str(value).replace(" ", "")

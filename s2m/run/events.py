@@ -3,8 +3,9 @@
 import logging
 from typing import Any
 
+from s2m.errors import UserError
 from s2m.run.clock import timestamp
-from s2m.run.files import LineFile, from_json, read_lines, to_json
+from s2m.run.files import LineFile, from_json, is_count, read_lines, to_json
 from s2m.run.folder import RunFolder
 
 REDONE = ("level", "round", "diverged", "unstable")
@@ -51,10 +52,13 @@ class Events:
         for line in read_lines(self._path):
             try:
                 event = from_json(line)
-                kind = event["kind"]
-            except (ValueError, TypeError, KeyError):
+            except ValueError:
+                event = None
+            if not isinstance(event, dict) or not isinstance(kind := event.get("kind"), str):
                 unreadable += 1
                 continue
+            if not _is_sound(event):  # to leave out a level change would give a wrong number
+                raise UserError(f"{self._path} is damaged: {line[:80]!r}")
             if kind == "rewind":
                 kept = [e for e in kept if e["kind"] not in REDONE or not _after(e, event)]
             elif kind == "level":
@@ -63,6 +67,18 @@ class Events:
         if unreadable:
             log.warning("%s: skipped %d unreadable lines", self._path, unreadable)
         return kept
+
+
+def _is_sound(event: Event) -> bool:
+    """Tell whether the fields are such as `append` writes them."""
+    kind, counts = event["kind"], [event["iteration"]] if "iteration" in event else []
+    if kind in REDONE or kind == "rewind":
+        counts = [event.get("iteration")]
+    if kind in ("level", "round"):
+        counts.append(event.get(kind))
+    if event.get("attempt") is not None:
+        counts.append(event["attempt"])
+    return all(map(is_count, counts)) and isinstance(event.get("time"), str)
 
 
 def _after(event: Event, rewind: Event) -> bool:

@@ -7,13 +7,19 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from s2m.errors import UserError
 
 BLOCK = 32 * 1024
 """Bytes read at once when a file is searched from its end."""
+
+LARGEST = 2**53
+"""Beyond it a float cannot count; no run comes near."""
+
+T = TypeVar("T")
 
 _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
@@ -76,7 +82,10 @@ def _marked(value: Any) -> Any:
 
 def from_json(text: str | bytes) -> Any:
     """Return what `to_json` was given, every float bit for bit (any NaN as the usual one)."""
-    return json.loads(text, object_hook=_unmarked)
+    try:
+        return json.loads(text, object_hook=_unmarked)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def _unmarked(value: dict[str, Any]) -> Any:
@@ -102,6 +111,38 @@ def read_json(path: Path) -> dict[str, Any]:
     return value
 
 
+def read_record(path: Path, kind: type[T]) -> T:
+    """Return a dataclass of plain fields from a JSON file, every field of its declared type."""
+    value = read_json(path)
+    try:
+        record = kind(**value)
+    except TypeError as error:
+        raise UserError(f"{path} is damaged: {error}") from None
+    for field in fields(record):  # pyright: ignore[reportArgumentType]
+        found = getattr(record, field.name)
+        right = isinstance(found, field.type)  # pyright: ignore[reportArgumentType]
+        if not right or (isinstance(found, bool) and field.type is not bool):
+            raise UserError(f"{path} is damaged: {field.name} is {str(found)[:40]!r}")
+        if isinstance(found, int) and abs(found) > LARGEST:
+            raise UserError(f"{path} is damaged: {field.name} is beyond all measure")
+    return record
+
+
+def is_count(value: Any) -> bool:
+    """Tell whether a value is a whole number such as an iteration, from -1 (before the first)."""
+    return type(value) is int and -1 <= value <= LARGEST
+
+
+def open_own(path: Path, flags: int) -> int:
+    """Open a file of a run folder to write to it, but no symbolic link, which may lead anywhere."""
+    try:
+        return os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise UserError(f"{path} is a symbolic link: it is not written to") from None
+        raise
+
+
 class LineFile:
     """A file that grows by one write(2) per line, so that a kill can tear the last line only.
 
@@ -111,7 +152,7 @@ class LineFile:
     def __init__(self, path: Path) -> None:
         """Open the file for appending, and create it if need be."""
         self._path = path
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        self._descriptor = open_own(path, os.O_RDWR | os.O_APPEND)
         size = os.fstat(self._descriptor).st_size
         whole = self._end_of_last_line(size)
         if whole < size:

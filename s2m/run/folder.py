@@ -2,18 +2,18 @@
 
 import hashlib
 import logging
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from s2m.errors import UserError, unknown
+from s2m.run import frozen
 from s2m.run.clock import timestamp
 from s2m.run.code import CodeState
-from s2m.run.files import read_json, to_json, write_file, write_json
+from s2m.run.files import read_json, read_record, to_json, write_file, write_json
 from s2m.run.identity import STUDENT, seed, signature, variant
 
 if TYPE_CHECKING:
@@ -25,8 +25,13 @@ SCHEMA = 1
 STAGES = ("train", "evaluate", "distill")
 """All stages: teachers are trained, students distilled, and either is then evaluated."""
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The loader of plain values in C, ten times as fast, where PyYAML has it."""
+_FORMS = {
+    "signature": re.compile(r"[0-9a-f]{64}"),
+    "variant": re.compile(r"[a-z0-9][a-z0-9_]{0,43}"),
+    "commit": re.compile(r"[0-9a-f]{4,64}"),
+    "config_sha256": re.compile(r"[0-9a-f]{64}"),
+}
+"""What the texts of `run.json` look like, whoever wrote it: they become names, and words of git."""
 
 log = logging.getLogger(__name__)
 
@@ -92,8 +97,13 @@ class RunFolder:
                     f"{folder.path} belongs to the run {folder.identity.signature}, "
                     f"not to {mark}: choose another folder"
                 )
+            if signature(folder.config()) != mark:
+                raise UserError(f"{folder.config_file} is not the config of the run {mark}")
             return folder
-        text = yaml.safe_dump(config, sort_keys=False).encode()
+        try:
+            text = frozen.dump(config)
+        except UserError as error:
+            raise UserError(f"the config of {folder.path} {error}") from None
         identity = Identity(
             schema=SCHEMA,
             signature=mark,
@@ -135,10 +145,12 @@ class RunFolder:
                 f"{self.path} has schema version {schema}, this s2m reads up to {SCHEMA}: "
                 "update s2m to read it"
             )
-        try:
-            return Identity(**data)
-        except TypeError as error:
-            raise UserError(f"{self.run_file} is damaged: {error}") from None
+        identity = read_record(self.run_file, Identity)
+        for name, form in _FORMS.items():
+            value = getattr(identity, name)
+            if value is not None and not form.fullmatch(value):
+                raise UserError(f"{self.run_file} is damaged: {name} is {value[:40]!r}")
+        return identity
 
     @property
     def is_student(self) -> bool:
@@ -156,7 +168,10 @@ class RunFolder:
                 f"{self.config_file} was changed after the run was created: "
                 "undo the change, or launch a new run with it"
             )
-        return yaml.load(text, Loader=_LOADER)
+        try:
+            return frozen.parse(text)
+        except UserError as error:
+            raise UserError(f"{self.config_file} {error}") from None
 
     def result_file(self, stage: str) -> Path:
         """Return the path of a stage's result."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from s2m.run.files import (
     LineFile,
     from_json,
+    is_count,
     read_lines,
     read_lines_backwards,
     to_json,
@@ -146,9 +147,11 @@ def _parse(line: bytes) -> Entry | int | None:
     """Return a row, the iteration of a rewind, or None for a line that is neither."""
     try:
         entry = from_json(line)
+        at = entry["rewind"] if "rewind" in entry else entry[ITERATION]
+        if not is_count(at):
+            return None
         if "rewind" in entry:
-            return int(entry["rewind"])
-        row = {name: float(value) for name, value in entry["row"].items()}
-        return int(entry[ITERATION]), row
-    except (ValueError, TypeError, KeyError, AttributeError):
+            return at
+        return at, {name: float(value) for name, value in entry["row"].items()}
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
         return None

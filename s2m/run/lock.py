@@ -20,7 +20,7 @@ from pathlib import Path
 from s2m.errors import UserError
 from s2m.run.clock import timestamp
 from s2m.run.events import Events
-from s2m.run.files import read_json, remove_temporary, write_json
+from s2m.run.files import open_own, read_record, remove_temporary, write_json
 from s2m.run.folder import RunFolder
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
@@ -72,10 +72,24 @@ def current_attempt(folder: RunFolder) -> Attempt | None:
     """Return the newest attempt on a run folder."""
     if not folder.attempt.exists():
         return None
-    try:
-        return Attempt(**read_json(folder.attempt))
-    except TypeError as error:
-        raise UserError(f"{folder.attempt} is damaged: {error}") from None
+    attempt = read_record(folder.attempt, Attempt)
+    if attempt.pid <= 0:  # to the kernel that means many processes, not one
+        raise UserError(f"{folder.attempt} is damaged: pid is {attempt.pid}")
+    return attempt
+
+
+def holds(folder: RunFolder, pid: int) -> bool:
+    """Tell whether a process of this machine has the lock open, whatever `attempt.json` says.
+
+    Only what the kernel says counts before a process is signalled; False where there is no /proc.
+    """
+    with suppress(OSError):
+        wanted = folder.lock.stat()
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                if os.path.samestat(link.stat(), wanted):
+                    return True
+    return False
 
 
 class RunLock:
@@ -149,7 +163,7 @@ def _begin(folder: RunFolder, stolen: bool) -> Attempt:
 def _take(folder: RunFolder) -> int | None:
     """Return a descriptor that holds the lock, or None if someone else does."""
     while True:
-        descriptor = os.open(folder.lock, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = open_own(folder.lock, os.O_RDWR)
         locked = _flock(descriptor)
         if locked is None:
             former = current_attempt(folder)

@@ -34,10 +34,12 @@ def read_table(path: Path, names: Collection[str] | None = None) -> "pyarrow.Tab
 
     try:
         with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
-            return file.read(None if names is None else [ITERATION, *names])
+            columns = None if names is None else [ITERATION, *names]
+            # The files are small: a pool of threads costs more than it gives.
+            return file.read(columns, use_threads=False)
     except FileNotFoundError:
         return None
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeError) as error:
         raise UserError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
 
 

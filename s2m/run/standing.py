@@ -16,5 +16,5 @@ def standing(folder: RunFolder, events: list[Event]) -> tuple[str, str]:
     # None: on another host, where only its scheduler could know.
     if attempt.is_alive() is not False:
         return RUNNING, ""
-    failures = [e for e in events if e["kind"] == "failed" and e["attempt"] == attempt.number]
+    failures = [e for e in events if e["kind"] == "failed" and e.get("attempt") == attempt.number]
     return (FAILED, str(failures[-1].get("reason", ""))) if failures else (STOPPED, "")

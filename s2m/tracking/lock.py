@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from s2m.run.files import open_own
 from s2m.run.folder import RunFolder
 
 
@@ -14,7 +15,7 @@ def sender(folder: RunFolder) -> Iterator[bool]:
 
     Where the file system has no locks everybody may: rows that arrive twice count once.
     """
-    descriptor = os.open(folder.tracking_lock, os.O_RDWR | os.O_CREAT, 0o666)
+    descriptor = open_own(folder.tracking_lock, os.O_RDWR)
     try:
         mine = True
         with suppress(OSError):

@@ -4,6 +4,7 @@ Nothing here can stop a run or change what it computes: training talks to the pr
 its input, and whatever goes wrong with it becomes an event.
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from s2m.compose import from_dict
 from s2m.config import TrackingCfg
 from s2m.outcomes import FAILED, STOPPED
 from s2m.run.events import Events
+from s2m.run.files import open_own
 from s2m.run.folder import RunFolder
 from s2m.stopping import stop_signals
 from s2m.tracking.choice import ONLINE, choose
@@ -50,7 +52,8 @@ class Mirror:
         if choice.mode != ONLINE:
             return
         try:
-            with self.folder.tracking_log.open("wb") as log:
+            descriptor = open_own(self.folder.tracking_log, os.O_WRONLY | os.O_TRUNC)
+            with os.fdopen(descriptor, "wb") as log:
                 self._process = subprocess.Popen(
                     [sys.executable, "-m", "s2m.tracking.follow", str(self.folder.path.resolve())],
                     stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True,

@@ -1,0 +1,42 @@
+"""Plain columns of text, for a table of thousands of lines or of words from elsewhere.
+
+What a run folder says may hold anything. Control characters, which a terminal would obey, are shown
+as escapes; nothing is read as markup.
+"""
+
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+
+GAP = "  "
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def harmless(text: str) -> str:
+    """Return text that any terminal and file can take: control characters as escapes.
+
+    Line feeds and tabs stay. Bytes of file names that are no text become escapes, too.
+    """
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def one_line(text: str) -> str:
+    """Return text without any control character or line break."""
+    return harmless(" ".join(text.split()))
+
+
+def columns(head: Sequence[str], rows: Iterable[Sequence[str]], width: int | None = None) -> str:
+    """Lay out rows under a head; lines are cut at `width`."""
+    table = [list(head), *([one_line(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = (
+        GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    )
+    return "\n".join(line[:width] for line in lines)
+
+
+def terminal_width() -> int | None:
+    """Return the columns of the terminal; None where the output goes elsewhere."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None

@@ -1,0 +1,57 @@
+"""What goes to W&B and what comes from it stays where it belongs."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from analysis.sources import wandb as source
+from s2m.errors import UserError
+from s2m.tracking.contents import FILES, files
+from tests.analysis.synthetic import Spec, write_run
+from tests.tracking.standin import StandIn
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_link_out_of_the_folder_is_not_sent(tmp_path, name):
+    folder = write_run(tmp_path / "runs", Spec(iterations=50, rates={5: (1, 1)}))
+    (tmp_path / "netrc").write_text("a secret")
+    (folder.path / name).unlink(missing_ok=True)
+    (folder.path / name).symlink_to(tmp_path / "netrc")
+    with pytest.raises(UserError, match="leads out of the run folder|damaged"):
+        files(folder)
+
+
+@pytest.mark.parametrize(
+    "name", ["../../../treasure", "/treasure", "a/../../treasure", "..", "a/..", ["a"], "a\nb/c"]
+)
+def test_a_name_at_wandb_deletes_and_writes_nothing_elsewhere(tmp_path, monkeypatch, name):
+    treasure = tmp_path / "treasure"
+    treasure.mkdir()
+    (treasure / "kept").touch()
+    run = SimpleNamespace(id="1", config={"s2m": {"run": name, "files": {}}}, url="https://x")
+    project = SimpleNamespace(entity="e", name="p", runs=lambda: [run])
+    monkeypatch.setattr(source, "Project", lambda *_: project)
+    frames = source.load("e/p", None, tmp_path / "cache")
+    assert frames.runs == [] and "is no name of a run folder" in frames.unread[0].reason
+    assert (treasure / "kept").exists()
+
+
+def test_the_stand_in_listens_on_loopback_only():
+    server = StandIn().start()
+    port = int(server.url.rpartition(":")[2])
+    try:
+        assert listening(port) == {"0100007F"}  # 127.0.0.1, as the kernel writes it
+    finally:
+        server.stop()
+
+
+def listening(port: int) -> set[str]:
+    """Return the addresses at which the kernel accepts connections to a port."""
+    found = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            address, state = line.split()[1], line.split()[3]
+            if state == "0A" and int(address.rpartition(":")[2], 16) == port:
+                found.add(address.rpartition(":")[0])
+    return found
