@@ -1,0 +1,31 @@
+"""When a run reached its levels: by its events and, should some be lost, by its metrics."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from s2m.run.events import Event
+from s2m.run.metrics import ITERATION
+
+if TYPE_CHECKING:
+    import pyarrow
+
+LEVEL = "curriculum/level"
+"""The metric that holds the level after each iteration."""
+
+
+def level_changes(
+    events: Iterable[Event], table: "pyarrow.Table | None" = None, start: int = 1
+) -> dict[int, int]:
+    """Return the iteration at which each level began, in the order of the levels.
+
+    A level above the one of the `start` that no event names began, by the metrics, in the first row
+    at or above it.
+    """
+    found = {int(e["level"]): int(e["iteration"]) for e in events if e["kind"] == "level"}
+    if table is not None and LEVEL in table.column_names:
+        iterations, levels = table[ITERATION].to_numpy(), table[LEVEL].to_numpy()
+        for level in range(start + 1, int(np.nanmax(levels)) + 1):
+            found.setdefault(level, int(iterations[np.argmax(levels >= level)]))
+    return dict(sorted(found.items()))
