@@ -27,6 +27,8 @@ from s2m.episodes import run_episodes
 from s2m.errors import UserError
 from s2m.outcomes import FINISHED
 from s2m.run.folder import RunFolder
+from s2m.run.journal import Journal
+from s2m.run.metrics import ITERATION
 from s2m.scaling import Scaler
 from s2m.work import Work
 
@@ -173,7 +175,7 @@ class Distiller(Work):
             self.save()
 
     def _close_round(self, row: dict[str, float]) -> None:
-        rates = {name: value for name, value in row.items() if name.startswith("round/")}
+        rates = _rates(row)
         self.events.append("round", iteration=self.iteration, round=self.round, rates=rates)
         kept = ", ".join(
             f"{100 * rates[f'round/no_drop_{k}']:.0f}" for k in self.cfg.distill.levels
@@ -192,11 +194,7 @@ class Distiller(Work):
             raise _Stop
 
     def _finish(self) -> None:
-        rounds = [
-            {"round": event["round"], "iteration": event["iteration"], **event["rates"]}
-            for event in self.events.read()
-            if event["kind"] == "round"
-        ]
+        rounds = rounds_of(self.journal)
         # The steps have served; deleting them first means that a kill leaves nothing behind.
         if not self.cfg.distill.keep_data and self.data.exists():
             shutil.rmtree(self.data)
@@ -217,6 +215,19 @@ class Distiller(Work):
         """Release files and the display."""
         super().close()
         self.lesson.end()
+
+
+def rounds_of(journal: Journal) -> list[dict[str, Any]]:
+    """Return the rates after each round by the metrics, which a lost event does not touch."""
+    ends = [row for row in journal.table().to_pylist() if _rates(row)]
+    return [
+        {"round": int(row["distill/round"]), "iteration": row[ITERATION], **_rates(row)}
+        for row in ends
+    ]
+
+
+def _rates(row: dict[str, Any]) -> dict[str, float]:
+    return {k: v for k, v in row.items() if k.startswith("round/") and v is not None}
 
 
 distill = Distiller.perform
