@@ -11,7 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from s2m.cluster.queue import Queue, ask
-from s2m.cluster.state import QUEUED, RUNNING, inspect
+from s2m.cluster.state import QUEUED, RUNNING, UNREADABLE, glance
 from s2m.cluster.submission import FOLDER
 from s2m.errors import run_command
 from s2m.run.folder import RunFolder, find_runs, runs_at
@@ -35,7 +35,7 @@ def main(words: list[str]) -> int:
     if jobs:
         ask("scancel", *jobs)
     for folder in active:
-        if inspect(folder, 0, queue).job not in jobs:
+        if glance(folder, 0, queue).job not in jobs:
             _stop(folder)
     print(f"asked {len(active)} runs to stop")
     return 0
@@ -48,7 +48,7 @@ def whole_jobs(active: list[RunFolder], queue: Queue | None) -> list[str]:
     roots = {root for folder in active if (root := _root(folder))}
     for root in roots:
         for folder in find_runs(root):
-            state = inspect(folder, 0, queue)
+            state = glance(folder, 0, queue)
             if state.status in (QUEUED, RUNNING) and state.job:
                 members[state.job].add(folder.path.resolve())
     return sorted(job for job, paths in members.items() if paths <= chosen)
@@ -61,7 +61,11 @@ def _root(folder: RunFolder) -> Path | None:
 
 
 def _is_active(folder: RunFolder, queue: Queue | None) -> bool:
-    return inspect(folder, 0, queue).status in (QUEUED, RUNNING)
+    """Tell whether somebody is at a run; of one that cannot be read nobody knows."""
+    state = glance(folder, 0, queue)
+    if state.status == UNREADABLE:
+        print(f"unreadable: {state.failure}")
+    return state.status in (QUEUED, RUNNING)
 
 
 def _stop(folder: RunFolder) -> None:

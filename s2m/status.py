@@ -20,7 +20,7 @@ from rich.text import Text
 
 from s2m.cluster.followup import find_steps
 from s2m.cluster.queue import Queue
-from s2m.cluster.state import RESUME, RUNNING, RunState, inspect, total_iterations
+from s2m.cluster.state import RESUME, RUNNING, UNREADABLE, RunState, inspect, total_iterations
 from s2m.cluster.verdict import final_states_of, judge, tail
 from s2m.errors import UserError, run_command
 from s2m.outcomes import FAILED
@@ -56,8 +56,8 @@ def survey(root: Path) -> list[Entry]:
     for folder in find_runs(root):
         try:
             found.append((folder, inspect(folder, total_iterations(folder.config()), queue)))
-        except (UserError, KeyError, TypeError) as error:
-            found.append((folder, RunState("unreadable", failure=str(error))))
+        except (UserError, OSError, KeyError, TypeError, ValueError) as error:
+            found.append((folder, RunState(UNREADABLE, failure=_in_words(error))))
     ended = [folder for folder, state in found if _has_ended(state)]
     final = final_states_of(ended) if queue else {}
     entries = []
@@ -69,6 +69,10 @@ def survey(root: Path) -> list[Entry]:
             )
         entries.append(Entry(folder, state, verdict))
     return entries
+
+
+def _in_words(error: Exception) -> str:
+    return str(error) if isinstance(error, UserError) else f"damaged: {error!r}"
 
 
 def _has_ended(state: RunState) -> bool:
@@ -121,7 +125,7 @@ def show(root: Path) -> RenderableType:
         )  # fmt: skip
     parts: list[RenderableType] = [table]
     for entry in entries:
-        if entry.verdict or entry.state.status == "unreadable":
+        if entry.verdict or entry.state.status == UNREADABLE:
             parts.append(Text(f"\n{entry.name}: {entry.verdict or 'unreadable'}", "bold"))
             parts.append(Text(_explanation(entry), "dim"))
     queue = Queue.read()

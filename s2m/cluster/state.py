@@ -6,6 +6,7 @@ from typing import Any
 from s2m.cluster.queue import Job, Queue
 from s2m.cluster.submission import submission_of
 from s2m.distill.config import DistillCfg
+from s2m.errors import UserError
 from s2m.outcomes import FAILED, FINISHED
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder, unfinished
@@ -13,6 +14,8 @@ from s2m.run.journal import Journal
 from s2m.run.lock import Attempt, current_attempt
 
 NEW, QUEUED, RESUME, RUNNING = "new", "queued", "resume", "running"
+UNREADABLE = "unreadable"
+"""The state of a run whose folder is damaged."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def total_iterations(config: dict[str, Any]) -> int:
 
 def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunState:
     """Read the state of a run of `total` iterations; without a queue only the folder decides."""
-    if not folder.run_file.exists():
+    if not folder.run_file.exists() and not folder.attempt.exists():
         return RunState(NEW, total=total)
     attempt = current_attempt(folder)
     submission = submission_of(folder.submitted)
@@ -78,6 +81,14 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
         last_event=last_event,
         failure=failure,
     )
+
+
+def glance(folder: RunFolder, total: int, queue: Queue | None) -> RunState:
+    """Inspect a run among others, which a damaged one must not hold up."""
+    try:
+        return inspect(folder, total, queue)
+    except UserError as error:
+        return RunState(UNREADABLE, total=total, failure=str(error))
 
 
 def _status(
