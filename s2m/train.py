@@ -18,7 +18,7 @@ from s2m.controls import make_learner
 from s2m.env import TransportEnv
 from s2m.outcomes import FINISHED
 from s2m.run.folder import RunFolder
-from s2m.run.levels import LEVEL, level_changes
+from s2m.run.milestones import LEVEL, level_changes
 from s2m.work import Work
 
 

@@ -29,8 +29,8 @@ from analysis.sources.students import read_student
 from s2m.errors import UserError, unknown
 from s2m.run.events import Event, Events
 from s2m.run.folder import RunFolder, find_runs
-from s2m.run.levels import LEVEL, level_changes
 from s2m.run.metrics import ITERATION
+from s2m.run.milestones import LEVEL, level_changes
 from s2m.run.standing import standing
 
 TIME = "time/iteration"

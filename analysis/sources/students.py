@@ -1,5 +1,6 @@
 """Tactile students from their run folders."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,12 +9,13 @@ from analysis.frames import FINISHED, PENDING, STOPPED, Student
 from analysis.sources.episodes import read_evaluation
 from analysis.sources.metrics import read_metrics
 from s2m.errors import UserError
-from s2m.run.events import Event, Events
+from s2m.run.events import Events
 from s2m.run.folder import RunFolder
+from s2m.run.milestones import RATE, ROUND, rounds
 from s2m.run.standing import standing
 
 TIME = "time/iteration"
-RATE = "round/no_drop_"
+NO_DROP = f"{RATE}no_drop_"
 
 
 def read_student(folder: RunFolder, name: str) -> Student:
@@ -24,7 +26,8 @@ def read_student(folder: RunFolder, name: str) -> Student:
     events = Events(folder).read()
     state, reason = standing(folder, events)
     evaluation, remark = read_evaluation(folder) if result else (None, "")
-    table = read_metrics(folder, [TIME], result)
+    rates = [f"{NO_DROP}{k}" for k in config["distill"]["levels"]]
+    table = read_metrics(folder, [TIME, ROUND, *rates], result)
     seconds = table[TIME].to_numpy() if TIME in table.column_names else np.empty(0)
     of_run = f"{teacher['variant']}-s{teacher['seed']}-{teacher['signature'][:8]}"
     return Student(
@@ -40,7 +43,7 @@ def read_student(folder: RunFolder, name: str) -> Student:
         state=FINISHED if result else state,
         reason=reason,
         iteration=int(result["iterations"]) if result else len(table),
-        rounds=_rounds(result, events),
+        rounds=_rounds(rounds(table) if ROUND in table.column_names else events),
         parameters=(result or {}).get("parameters"),
         seconds=float(np.nansum(seconds)) if len(seconds) else None,
         evaluation=evaluation,
@@ -49,14 +52,16 @@ def read_student(folder: RunFolder, name: str) -> Student:
     )
 
 
-def _rounds(result: dict[str, Any] | None, events: list[Event]) -> list[dict[int, float]]:
-    """Return the no-drop rates after each round, by number of balls."""
-    found = {int(e["round"]): e["rates"] for e in events if e["kind"] == "round"}
-    if result is not None and "rounds" in result:
-        found = {int(r["round"]): r for r in result["rounds"]}
+def _rounds(told: Sequence[Mapping[str, Any]]) -> list[dict[int, float]]:
+    """Return the no-drop rates after each round, by number of balls, of metrics or of events."""
+    found = {int(e["round"]): e.get("rates", e) for e in told if "round" in e}
     if sorted(found) != list(range(len(found))):
-        raise UserError("its events have lost a round")
+        raise UserError("it has lost what one of its rounds gave")
     return [
-        {int(k.removeprefix(RATE)): float(v) for k, v in found[i].items() if k.startswith(RATE)}
+        {
+            int(k.removeprefix(NO_DROP)): float(v)
+            for k, v in found[i].items()
+            if k.startswith(NO_DROP)
+        }
         for i in sorted(found)
     ]

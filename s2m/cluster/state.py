@@ -63,6 +63,9 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
     events = Events(folder).read()
     failure = _failure(events, attempt)
     stages = unfinished(folder)
+    # The result is proof; lines of the journal and events may have been lost since.
+    learnt = None if folder.learning in stages else folder.result(folder.learning)
+    reached = (learnt or {}).get("levels")
     row: dict[str, float] = rows[-1][1] if rows else {}
     times = [values["time/iteration"] for _, values in rows if "time/iteration" in values]
     last_event = _describe(events[-1]) if events else ""
@@ -71,10 +74,14 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
     return RunState(
         status=_status(stages, attempt, failure, job, queue),
         stage=stages[0] if stages else "",
-        iteration=rows[-1][0] if rows else 0,
+        iteration=learnt["iterations"] if learnt else rows[-1][0] if rows else 0,
         total=total,
         level=int(row["curriculum/level"]) if "curriculum/level" in row else None,
-        levels={event["level"]: event["iteration"] for event in events if event["kind"] == "level"},
+        levels=(
+            {event["level"]: event["iteration"] for event in events if event["kind"] == "level"}
+            if reached is None
+            else {int(level): at for level, at in reached.items()}
+        ),
         seconds=sum(times) / len(times) if times else None,
         attempts=attempt.number if attempt else 0,
         job=submission.job if submission else "",

@@ -123,7 +123,7 @@ def _window(frames: np.ndarray, begin: np.ndarray, time: np.ndarray, n: int) -> 
 def _open(path: Path) -> np.ndarray:
     try:
         part = np.load(path, mmap_mode="r")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise UserError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
     # Files of older runs end with their last step, without a sum.
     if path.stat().st_size != part.offset + part.nbytes and not is_sound(path):

@@ -74,8 +74,9 @@ def current_attempt(folder: RunFolder) -> Attempt | None:
         return None
     try:
         return Attempt(**read_sealed(folder.attempt))
-    except TypeError as error:
-        raise UserError(f"{folder.attempt} is damaged: {error}") from None
+    except (UserError, TypeError) as error:
+        told = error if isinstance(error, UserError) else f"{folder.attempt} is damaged: {error}"
+        raise UserError(f"{told}; delete it if no process works on the run") from None
 
 
 class RunLock:
@@ -143,6 +144,8 @@ def _begin(folder: RunFolder, stolen: bool) -> Attempt:
     )
     write_sealed(folder.attempt, asdict(attempt))
     remove_temporary(folder.path)
+    if former is not None and former.ended is None and not stolen:
+        Events(folder, former.number).append("died", reason="it ended without a word")
     events = Events(folder, attempt.number)
     events.append("attempt", host=attempt.host, pid=attempt.pid, job=attempt.job, stolen=stolen)
     if attempt.number > 1 and former is None:

@@ -1,7 +1,7 @@
-"""When a run reached its levels: by its events and, should some be lost, by its metrics."""
+"""When a run reached its levels, and what its rounds gave: by its events and its metrics."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 LEVEL = "curriculum/level"
 """The metric that holds the level after each iteration."""
+ROUND, RATE = "distill/round", "round/"
+"""The metric that holds the round of an epoch, and the start of those at the end of a round."""
 
 
 def level_changes(
@@ -29,3 +31,17 @@ def level_changes(
         for level in range(start + 1, int(np.nanmax(levels)) + 1):
             found.setdefault(level, int(iterations[np.argmax(levels >= level)]))
     return dict(sorted(found.items()))
+
+
+def rounds(table: "pyarrow.Table") -> list[dict[str, Any]]:
+    """Return round, iteration and rates at the end of each round of a student, by its metrics."""
+    found = []
+    for row in table.to_pylist():
+        if rates := rates_of(row):
+            found.append({"round": int(row[ROUND]), "iteration": row[ITERATION], **rates})
+    return found
+
+
+def rates_of(row: dict[str, Any]) -> dict[str, float]:
+    """Return what a row says about a round that ended with it."""
+    return {name: v for name, v in row.items() if name.startswith(RATE) and v is not None}
