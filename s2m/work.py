@@ -148,6 +148,8 @@ class Work:
 
     def leave(self) -> str:
         """Write a checkpoint to go on from, and say why."""
+        if not self.is_finite():
+            self.diverged("a network weight")
         self.save()
         self.folder.stop.unlink(missing_ok=True)
         self.events.append("stopped", iteration=self.iteration, reason=self.stop.reason)

@@ -12,6 +12,7 @@ from typing import Any
 
 from s2m.outcomes import CODES
 from s2m.run.folder import RunFolder
+from s2m.run.journal import Journal
 from s2m.stages import execute
 from tests.run.trainer import die_at
 
@@ -33,6 +34,16 @@ def in_child(work: Callable[..., Any], *given: Any) -> int:
 def ended_by(child: int) -> int:
     """Wait for a child and return its exit code, or the number of a signal as a negative one."""
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def killed_at(folder: RunFolder, iteration: int) -> RunFolder:
+    """Let a run work up to an iteration, and kill it there."""
+    child = in_child(execute, folder)
+    while (Journal(folder).last() or (0,))[0] < iteration:
+        time.sleep(0.001)
+    os.kill(child, signal.SIGKILL)
+    ended_by(child)
+    return folder
 
 
 def kill_at_random(folder: RunFolder, chance: random.Random, longest: float) -> bool:

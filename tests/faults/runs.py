@@ -78,7 +78,9 @@ def fingerprint(folder: RunFolder) -> dict[str, str]:
     found["state"] = state.hexdigest()
     for stage in ("train", "distill", "evaluate"):
         result = dict(folder.result(stage) or {})
-        result.pop("attempts", None)
+        # The sums of the files hold the name of the folder; the episodes themselves follow.
+        for name in ("attempts", "sha256"):
+            result.pop(name, None)
         found[stage] = to_json(result)
     evaluation, remark = read_evaluation(folder)
     if remark:
