@@ -5,6 +5,7 @@ import io
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -35,12 +36,25 @@ RUNS, PREEMPTIONS = 20, 5
 
 
 def slurm(campaign: "Campaign") -> None:
-    """Disturb jobs on daemons that are started for it."""
+    """Disturb SLURM around its jobs."""
+    with cluster_of() as (cluster, place):
+        for part in (refusals, controller, lost_node):
+            part(campaign, cluster, place)
+
+
+def storm(campaign: "Campaign") -> None:
+    """Preempt all runs again and again."""
+    with cluster_of() as (cluster, place):
+        preemptions(campaign, cluster, place)
+
+
+@contextlib.contextmanager
+def cluster_of() -> Iterator[tuple[Any, Path]]:
+    """Start daemons, and a folder for runs, for a block."""
     with tempfile.TemporaryDirectory(prefix="s2m-", dir="/tmp", ignore_cleanup_errors=True) as name:
         with DevCluster(Path(name) / "slurm", die_with_parent=True) as cluster:
             with mock.patch.dict(os.environ, cluster.environment):
-                for part in (refusals, controller, lost_node, preemptions):
-                    part(campaign, cluster, Path(name))
+                yield cluster, Path(name)
 
 
 def submit(root: Path, *words: str) -> list[RunFolder]:
@@ -97,10 +111,10 @@ def lost_node(campaign: "Campaign", cluster: Any, place: Path) -> None:
 
 
 def preemptions(campaign: "Campaign", cluster: Any, place: Path) -> None:
-    """Preempt all runs again and again."""
+    """Submit packs of five runs as one array, and preempt them."""
     count = campaign.times(RUNS)
     seeds = ",".join(str(seed) for seed in range(count))
-    words = (*IDLE, "budget.iterations=120", "sim.pause=0.6", "cluster.pack=5", f"seed={seeds}")
+    words = (*IDLE, "budget.iterations=120", "sim.pause=0.25", "cluster.pack=5", f"seed={seeds}")
     runs = submit(place / "storm", *words)
     often = preemption_storm(cluster, place / "storm", PREEMPTIONS, campaign.say)
     name = f"preemption storm, {count} runs at least {min(often)} times each"

@@ -11,9 +11,10 @@ from tests.faults.runs import differences, fingerprint, finish
 pytestmark = pytest.mark.slurm
 
 
-def test_packed_runs_that_are_preempted_twice_end_bit_equal(slurm, tmp_path):
+def test_an_array_of_packs_that_is_preempted_twice_ends_bit_equal(slurm, tmp_path):
+    """One element of an array has the array's own id, which must not mean all of them."""
     root = tmp_path / "runs"
-    words = [*SLURM, *IDLE, f"root={root}", "seed=1,2", "cluster.pack=2"]
+    words = [*SLURM, *IDLE, f"root={root}", "seed=1,2,3", "cluster.pack=2"]
     main(["-m", *words, "budget.iterations=40", "sim.pause=0.2"])
     assert min(preemption_storm(slurm, root, 2)) >= 2
     for run in find_runs(root):

@@ -61,6 +61,7 @@ def preemption_storm(
         due = [run for run in runs if not finished(run)]
         wait(lambda due=due: all(works(run) or finished(run) for run in due), 600, "the runs")
         before = {run.path: preemptions(run) for run in due}
+        time.sleep(3.0 * (wave % 3))  # Let some waves come when training is well under way.
         preempt(cluster)
         wait(
             lambda due=due, before=before: all(

@@ -4,7 +4,9 @@ import random
 
 import pytest
 
+from s2m import cancel
 from s2m.errors import UserError
+from s2m.launch import main as launch
 from s2m.run import journal
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
@@ -13,7 +15,7 @@ from s2m.run.milestones import level_changes
 from s2m.stages import execute
 from s2m.trained import open_policy
 from tests.faults.damage import KINDS, REFUSED, SURVIVED, damage, files, misread, outcome, read
-from tests.faults.runs import differences, kinds
+from tests.faults.runs import TEACHER, differences, kinds
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -113,3 +115,15 @@ def test_a_lost_result_is_made_again(calm, copy_of):
     execute(run)
     assert kinds(run).count("corrupt_result") == 2
     assert differences(run, calm[1]) == []
+
+
+def test_the_launcher_names_a_damaged_run_and_executes_the_others(calm, copy_of, capsys):
+    run = copy_of(calm[0].path.parents[1])
+    damage(run.run_file, "flip", random.Random(3))
+    words = [*TEACHER, f"root={run.path.parents[1]}", "seed=40,41"]
+    assert launch(["-m", *words, "dry=true"]) == 0
+    assert "1 of 2 runs would be executed" in capsys.readouterr().out
+    assert launch(["-m", *words[:-1], "seed=40"]) == 1
+    assert f"unreadable: {run.run_file} is damaged" in capsys.readouterr().out
+    assert cancel.main([str(run.path), "--yes"]) == 0
+    assert "nothing runs or waits there" in capsys.readouterr().out
