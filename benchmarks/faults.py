@@ -3,9 +3,9 @@
 python benchmarks/faults.py [PART ...] [--seed 1] [--scale 1.0] [--counts FILE] [--write] disturbs
 tiny runs without physics and compares each with one that nothing disturbed: weights, metrics, level
 changes, results and episodes, bit for bit. Parts: kills, launches, damage, tables, surroundings,
-slurm, storm (need SLURM, slurm/install-debian.sh). --scale changes how often things are tried, --counts
-adds to what earlier parts have found, --write puts the table into docs/reliability.md. The exit
-code is 1 if anything was lost or wrong.
+slurm and storm, which need SLURM (slurm/install-debian.sh). --scale changes how often things are
+tried, --counts adds to what earlier parts have found, --write puts the table into
+docs/reliability.md. The exit code is 1 if anything was lost or wrong.
 """
 
 import argparse
