@@ -8,10 +8,8 @@ from s2m import cancel
 from s2m.errors import UserError
 from s2m.launch import main as launch
 from s2m.run import journal
-from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
-from s2m.run.milestones import level_changes
 from s2m.stages import execute
 from s2m.trained import open_policy
 from tests.faults.damage import KINDS, REFUSED, SURVIVED, damage, files, misread, outcome, read
@@ -44,25 +42,6 @@ def test_every_file_of_an_interrupted_run(request, calm, calm_student, copy_of, 
         assert misread(run.path.parents[1], sound) is None, name
         verdict = outcome(run, expected)
         assert verdict.outcome in (SURVIVED, REFUSED), (name, verdict)
-
-
-@pytest.mark.parametrize("bit", range(0, 1200, 7))
-def test_no_flipped_bit_of_a_line_is_read(tmp_path, bit):
-    folder = RunFolder(tmp_path)
-    metrics = Journal(folder)
-    metrics.append(1, {"loss": 0.123456, "reward/mean": -1.5e-3})
-    metrics.close()
-    Events(folder, 1).append("level", iteration=3, level=2)
-    for path in (folder.journal, folder.events):
-        data = bytearray(path.read_bytes())
-        data[bit // 8 % len(data)] ^= 1 << bit % 8
-        path.write_bytes(data)
-    assert [row for _, row in Journal(folder).tail(2)] in ([], [row_of()])
-    assert level_changes(Events(folder).read()) in ({}, {2: 3})
-
-
-def row_of():
-    return {"loss": 0.123456, "reward/mean": -1.5e-3}
 
 
 def test_a_lost_level_change_is_restored_from_the_metrics(half, calm, copy_of):
