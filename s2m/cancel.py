@@ -11,7 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from s2m.cluster.queue import Queue, ask
-from s2m.cluster.state import QUEUED, RUNNING, inspect
+from s2m.cluster.state import QUEUED, RUNNING, UNREADABLE, glance
 from s2m.cluster.submission import FOLDER, submission_of
 from s2m.columns import one_line
 from s2m.errors import UserError, run_command
@@ -37,7 +37,7 @@ def main(words: list[str]) -> int:
     if jobs:
         ask("scancel", *jobs)
     for folder in active:
-        if inspect(folder, 0, queue).job not in jobs:
+        if glance(folder, 0, queue).job not in jobs:
             _stop(folder)
     print(f"asked {len(active)} runs to stop")
     return 0
@@ -67,11 +67,11 @@ def _root(folder: RunFolder) -> Path | None:
 
 
 def _is_active(folder: RunFolder, queue: Queue | None) -> bool:
-    try:
-        return inspect(folder, 0, queue).status in (QUEUED, RUNNING)
-    except Exception as error:  # whatever is wrong with one folder, the others are stopped
-        print(one_line(f"left alone: {folder.path}: {error}"))
-        return False
+    """Tell whether somebody is at a run; of one that cannot be read nobody knows."""
+    state = glance(folder, 0, queue)
+    if state.status == UNREADABLE:
+        print(one_line(f"left alone: {folder.path}: {state.failure}"))
+    return state.status in (QUEUED, RUNNING)
 
 
 def _stop(folder: RunFolder) -> None:

@@ -4,6 +4,7 @@ python -m s2m.evaluate agent=lqr evaluates a reference agent, run=FOLDER a train
 """
 
 import csv
+import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
@@ -91,9 +92,13 @@ def evaluate(
         events = Events(folder, lock.attempt.number)
         events.append("stopped", stage="evaluate", reason=stop.reason)
         return STOPPED
+    sums = {}
     for name, rows in tables.items():
-        _write_parquet(folder.path / f"{name}.parquet", rows)
-    folder.write_result("evaluate", _result(trained, cfg, tables["episodes"]))
+        path = folder.path / f"{name}.parquet"
+        _write_parquet(path, rows)
+        sums[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    result = _result(trained, cfg, tables["episodes"])
+    folder.write_result("evaluate", {**result, "sha256": sums})
     return FINISHED
 
 
@@ -183,7 +188,7 @@ def _replace_evaluation(cfg: EvaluateCfg, console: Console) -> list[Row]:
     import pyarrow.parquet as pq
 
     folder = RunFolder.open(cfg.run)
-    if folder.result("distill" if folder.is_student else "train") is None:
+    if folder.result(folder.learning) is None:
         raise UserError(f"{folder.path} has not finished training: only then it is evaluated")
     if cfg.faults != FaultsCfg():
         raise UserError("store = true: faults are for trying, an evaluation that counts has none")

@@ -21,7 +21,7 @@ from s2m.cluster.config import CLUSTERS, SlurmCfg
 from s2m.cluster.followup import Step, make_steps
 from s2m.cluster.plan import Cell, create_folders, make_plan
 from s2m.cluster.queue import Queue, SlurmError
-from s2m.cluster.state import QUEUED, RUNNING
+from s2m.cluster.state import QUEUED, RUNNING, UNREADABLE
 from s2m.cluster.submission import launch_lock, submission_of
 from s2m.compose import CONF, describe
 from s2m.config import RunCfg
@@ -105,6 +105,7 @@ def _pool(plan: list[Cell], steps: list[Step], console: Console) -> int:
     runs = _names(plan)
     if code == INTERRUPTED_CODE:
         return code
+    code = code or _damaged(plan)
     for step in steps:
         if due or not step.covers(runs):
             step.forget()
@@ -120,7 +121,7 @@ def _submit(plan: list[Cell], steps: list[Step], console: Console) -> int:
     pending = [step for step in steps if due or not _settled(step, runs)]
     if not due and not pending:
         console.print("nothing to submit")
-        return 0
+        return _damaged(plan)
     submitter = Submitter(plan[0].cfg.cluster, Path(plan[0].cfg.root), console.print)
     arrays = submitter.runs(due) if due else []
     if due:
@@ -134,11 +135,16 @@ def _submit(plan: list[Cell], steps: list[Step], console: Console) -> int:
         step.record.parent.mkdir(parents=True, exist_ok=True)
     submitter.follow_up(pending, sorted(set(arrays)), runs)
     console.print(f"python -m s2m.status {plan[0].cfg.root} shows where they stand")
-    return 0
+    return _damaged(plan)
 
 
 def _settled(step: Step, runs: list[str]) -> bool:
     return step.covers(runs) or step.state(Queue.read()) in (QUEUED, RUNNING)
+
+
+def _damaged(plan: list[Cell]) -> int:
+    """Return the exit code of a plan that leaves runs alone because they cannot be read."""
+    return int(any(cell.state.status == UNREADABLE for cell in plan))
 
 
 def _count(runs: int) -> str:
@@ -155,6 +161,9 @@ def _due(plan: list[Cell], console: Console) -> list[Cell]:
     for status in sorted({cell.state.status for cell in left}):
         count = sum(cell.state.status == status for cell in left)
         console.print(f"{count} of {len(plan)} runs are {status} and left alone")
+    for cell in left:
+        if cell.state.status == UNREADABLE:
+            console.print(f"unreadable: {cell.state.failure}", markup=False, highlight=False)
     return [cell for cell in plan if cell.due()]
 
 

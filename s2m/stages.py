@@ -5,6 +5,7 @@ from functools import partial
 
 from s2m.outcomes import FINISHED
 from s2m.progress import Progress
+from s2m.run.events import Events
 from s2m.run.folder import RunFolder, unfinished
 from s2m.run.lock import RunLock, current_attempt, slurm_restarts
 from s2m.stopping import stop_signals
@@ -36,11 +37,29 @@ def execute(
     with stop_signals() as stop, RunLock.acquire(folder, steal=_orphaned(folder)) as lock:
         if mirror:
             mirror.start(lock.attempt.number)
-        for name in unfinished(folder, last):
+        events = Events(folder, lock.attempt.number)
+        for name in _due(folder, last, events):
             outcome = stages[name](folder, lock, stop, progress or Progress.silent())
             if outcome != FINISHED:
                 return outcome
     return FINISHED
+
+
+def _due(folder: RunFolder, last: str, events: Events) -> list[str]:
+    """Return what is to be done; a policy that was lost before it was judged is learnt again.
+
+    Learning then goes on from the newest sound checkpoint before the last.
+    """
+    from s2m.run.checkpoint import load_latest
+
+    due = unfinished(folder, last, events)
+    result = folder.result(folder.learning)
+    if due == ["evaluate"] and result is not None:
+        newest = load_latest(folder, events)
+        if newest is None or newest.iteration != result["iterations"]:
+            events.append("policy_lost", reason="its final checkpoint is gone or damaged")
+            return [folder.learning, *due]
+    return due
 
 
 def _orphaned(folder: RunFolder) -> bool:

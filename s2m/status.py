@@ -19,7 +19,15 @@ from rich.text import Text
 
 from s2m.cluster.followup import find_steps
 from s2m.cluster.queue import Queue
-from s2m.cluster.state import RESUME, RUNNING, RunState, inspect, total_iterations
+from s2m.cluster.state import (
+    RESUME,
+    RUNNING,
+    UNREADABLE,
+    RunState,
+    in_words,
+    inspect,
+    total_iterations,
+)
 from s2m.cluster.verdict import final_states_of, judge, tail
 from s2m.columns import columns, harmless, one_line, terminal_width
 from s2m.errors import UserError, run_command
@@ -35,9 +43,6 @@ FORECAST = (3, 5)
 LOG_LINES = 5
 MANY = 20
 """Runs beyond which a line at the end counts them by state."""
-UNREADABLE = "unreadable"
-LONGEST = 500
-"""Characters of a reason."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +67,7 @@ def survey(root: Path) -> list[Entry]:
         try:
             found.append((folder, inspect(folder, total_iterations(folder.config()), queue)))
         except Exception as error:  # whatever is wrong with one folder, the others are shown
-            said = str(error) if isinstance(error, UserError) else f"damaged: {error!r}"
-            found.append((folder, RunState(UNREADABLE, failure=said[:LONGEST])))
+            found.append((folder, RunState(UNREADABLE, failure=in_words(error))))
     ended = [folder for folder, state in found if _has_ended(state)]
     final = final_states_of(ended) if queue else {}
     entries = []

@@ -18,6 +18,7 @@ from s2m.controls import make_learner
 from s2m.env import TransportEnv
 from s2m.outcomes import FINISHED
 from s2m.run.folder import RunFolder
+from s2m.run.milestones import LEVEL, level_changes
 from s2m.work import Work
 
 
@@ -38,6 +39,7 @@ class Trainer(Work):
     def run(self) -> str:
         """Go on from the newest sound checkpoint to the end of the budget."""
         self.resume()
+        self._restore_levels()
         budget = self.cfg.budget
         encoder = self.learner.actor.encoder
         sizes = (
@@ -83,7 +85,7 @@ class Trainer(Work):
         self.make_sure()
         changes = self._record_levels()
         criteria = self.env.curriculum.criteria()
-        row["curriculum/level"] = float(self.env.curriculum.level)
+        row[LEVEL] = float(self.env.curriculum.level)
         row |= {f"criteria/{c.name}": c.value for c in criteria if not math.isnan(c.value)}
         planned = self.iteration % self.cfg.budget.checkpoint_every == 0
         last = self.iteration == self.cfg.budget.iterations
@@ -114,12 +116,20 @@ class Trainer(Work):
         self.env.events.clear()
         return changes
 
+    def _restore_levels(self) -> None:
+        """Add the level changes that the metrics know and the events have lost."""
+        known = level_changes(self.events.read())
+        for level, iteration in self._level_changes().items():
+            if level not in known:
+                self.events.append("level_restored", level=level, at=iteration)
+                self.events.append("level", iteration=iteration, level=level)
+
+    def _level_changes(self) -> dict[int, int]:
+        table, start = self.journal.table([LEVEL]), self.cfg.curriculum.start
+        return level_changes(self.events.read(), table, start)
+
     def _finish(self) -> None:
-        levels = {
-            str(event["level"]): event["iteration"]
-            for event in self.events.read()
-            if event["kind"] == "level"
-        }
+        levels = {str(level): iteration for level, iteration in self._level_changes().items()}
         budget = self.cfg.budget
         self.folder.write_result(
             "train",

@@ -35,10 +35,17 @@ class Policy:
 
     @cached_property
     def checkpoint(self) -> checkpoint.Checkpoint:
-        """The newest sound checkpoint."""
+        """The newest sound checkpoint, which is the final one of a run that is done."""
         found = checkpoint.load_latest(self.folder)
         if found is None:
             raise UserError(f"{self.folder.path} has no checkpoint yet: train it first")
+        done = self.folder.result(self.folder.learning)
+        if done is not None and found.iteration != done["iterations"]:
+            raise UserError(
+                f"{self.folder.path} has lost its final checkpoint (the newest is of iteration "
+                f"{found.iteration} of {done['iterations']}): delete its "
+                f"{self.folder.learning}.json and launch it again"
+            )
         return found
 
     def misfit(self, error: Exception) -> UserError:

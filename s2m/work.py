@@ -90,9 +90,29 @@ class Work:
                     f"{str(error).splitlines()[0]}"
                 ) from error
             self.iteration = found.iteration
-        if self.journal.last() is not None or found is not None:
+        last = self.journal.last()
+        if last is not None or found is not None:
             self.journal.rewind(self.iteration)
-            self.events.rewind(self.iteration)
+            self.events.rewind(self.iteration, last=last[0] if last else 0)
+            self._mend()
+
+    def _mend(self) -> None:
+        """Make sure that every finished iteration has its metrics, and drop damaged lines."""
+        if lost := self.journal.lacks(self.iteration):
+            raise UserError(
+                f"{self.folder.path} has lost the metrics of {len(lost)} iterations from "
+                f"{lost[0]} on: put {self.folder.metrics.name} back, or delete the folder to "
+                "train the run anew"
+            )
+        self.events.read()
+        for name, lines in (
+            (self.folder.journal.name, self.journal.unreadable),
+            (self.folder.events.name, self.events.unreadable),
+        ):
+            if lines:
+                self.events.append("damaged_lines", file=name, lines=lines)
+        if self.journal.unreadable:
+            self.journal.compact(self.iteration, mend=True)
 
     def asked_to_stop(self) -> bool:
         """Look up from the work: has somebody asked to leave?"""
@@ -128,6 +148,8 @@ class Work:
 
     def leave(self) -> str:
         """Write a checkpoint to go on from, and say why."""
+        if not self.is_finite():
+            self.diverged("a network weight")
         self.save()
         self.folder.stop.unlink(missing_ok=True)
         self.events.append("stopped", iteration=self.iteration, reason=self.stop.reason)

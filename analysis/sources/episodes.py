@@ -1,5 +1,6 @@
 """The episodes of an evaluated run: one row each on disk, sums per number of balls in memory."""
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pyarrow
 import pyarrow.parquet
 
 from analysis.frames import CRITERIA, Evaluation, KRates
+from s2m.errors import UserError
 from s2m.run.folder import RunFolder
 
 FLAGS = ("strict", "no_drop", "dropped", "fell", "unstable")
@@ -27,11 +29,13 @@ def read_evaluation(folder: RunFolder) -> tuple[Evaluation | None, str]:
             Evaluation(
                 iteration=int(result["iteration"]),
                 settings=dict(result["settings"]),
-                reported=summarise(_beside(folder, result["episodes"])),
-                selection=summarise(_beside(folder, result["selection"])),
+                reported=_reported(folder, result),
+                selection=_read(folder, result, "selection"),
             ),
             "",
         )
+    except UserError as error:
+        return None, str(error)
     except (OSError, pyarrow.ArrowException) as error:
         return None, f"its episodes cannot be read: {str(error).splitlines()[0]}"
     except (KeyError, TypeError, ValueError) as error:
@@ -43,6 +47,24 @@ def _beside(folder: RunFolder, name: str) -> Path:
     if Path(name).name != name:
         raise ValueError(f"{name!r} is no file of its folder")
     return folder.path / name
+
+
+def _read(folder: RunFolder, result: dict[str, Any], name: str) -> dict[int, KRates]:
+    path, sums = _beside(folder, result[name]), result.get("sha256", {})
+    if name in sums and hashlib.sha256(path.read_bytes()).hexdigest() != sums[name]:
+        raise UserError(f"its {path.name} is damaged: it does not match the sum in evaluate.json")
+    return summarise(path)
+
+
+def _reported(folder: RunFolder, result: dict[str, Any]) -> dict[int, KRates]:
+    """Read the episodes; results without their sum still know how many of them succeeded."""
+    found = _read(folder, result, "episodes")
+    counts = {
+        str(k): {"n": r.n, "strict": r.strict, "no_drop": r.no_drop} for k, r in found.items()
+    }
+    if counts != result.get("successes", counts):
+        raise UserError("its episodes are damaged: they do not add up to those in evaluate.json")
+    return found
 
 
 def summarise(path: Path) -> dict[int, KRates]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow
 
 from analysis.frames import (
     CRITERIA,
@@ -23,17 +24,18 @@ from analysis.frames import (
 )
 from analysis.sources.code import code_key
 from analysis.sources.episodes import read_evaluation
+from analysis.sources.metrics import read_metrics
 from analysis.sources.students import read_student
 from analysis.sources.values import check_config, count, is_level, parameters, words
 from s2m.errors import UserError, unknown
 from s2m.run.events import Event, Events
 from s2m.run.folder import RunFolder, find_runs
-from s2m.run.journal import Journal
 from s2m.run.metrics import ITERATION
+from s2m.run.milestones import LEVEL, level_changes
 from s2m.run.standing import standing
 
 TIME = "time/iteration"
-READ = (*(f"criteria/{name}" for name in CRITERIA), *SYMMETRY, TIME)
+READ = (*(f"criteria/{name}" for name in CRITERIA), *SYMMETRY, LEVEL, TIME)
 """Metrics that some table or figure shows; the others stay on disk."""
 
 Watch = Callable[[Iterable[RunFolder], int], Iterable[RunFolder]]
@@ -68,8 +70,8 @@ def _read(folder: RunFolder, name: str) -> Run:
     check_config(config)
     result = folder.result("train")
     events = Events(folder).read()
-    levels = _levels(result, events)
-    curves, seconds, last = _curves(folder, levels)
+    start = int(config["curriculum"]["start"])
+    levels, curves, seconds, last = _measured(folder, result, events, start)
     state, reason = standing(folder, events)
     evaluation, remark = read_evaluation(folder) if result else (None, "")
     return Run(
@@ -98,22 +100,26 @@ def _read(folder: RunFolder, name: str) -> Run:
     )
 
 
-def _levels(result: dict[str, Any] | None, events: list[Event]) -> Levels:
-    """Take the level changes from the result, which is proof, or from the events until then."""
+def _measured(
+    folder: RunFolder, result: dict[str, Any] | None, events: list[Event], start: int
+) -> tuple[Levels, Curves, float | None, int]:
+    """Return level changes, thinned curves, seconds of all iterations and the last iteration."""
+    table = read_metrics(folder, READ, result)
+    # The result is proof of the level changes; until then events and metrics tell of them.
+    levels = level_changes(events, table, start)
     if result is not None:
-        found = {int(level): count(at) for level, at in result["levels"].items()}
-    else:
-        found = {e["level"]: e["iteration"] for e in events if e["kind"] == "level"}
-    return {level: at for level, at in found.items() if is_level(level)}
+        levels = {int(level): count(at) for level, at in result["levels"].items()}
+    levels = {level: at for level, at in levels.items() if is_level(level)}
+    return levels, *_curves(table, levels)
 
 
-def _curves(folder: RunFolder, levels: Levels) -> tuple[Curves, float | None, int]:
+def _curves(table: pyarrow.Table, levels: Levels) -> tuple[Curves, float | None, int]:
     """Return the thinned curves, the seconds of all iterations and the last iteration."""
-    table = Journal(folder).table(READ)
     if len(table) == 0:
         return Curves(np.empty(0)), None, 0
     columns = {name: table[name].to_numpy() for name in table.column_names}
     iteration = columns.pop(ITERATION)
+    columns.pop(LEVEL, None)
     seconds = None
     if TIME in columns:
         columns[ELAPSED] = np.nancumsum(columns.pop(TIME))

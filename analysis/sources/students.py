@@ -1,17 +1,22 @@
 """Tactile students from their run folders."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 
 from analysis.frames import FINISHED, PENDING, STOPPED, Student
 from analysis.sources.episodes import read_evaluation
+from analysis.sources.metrics import read_metrics
 from analysis.sources.values import count, parameters, words
-from s2m.run.events import Event, Events
+from s2m.errors import UserError
+from s2m.run.events import Events
 from s2m.run.folder import RunFolder
-from s2m.run.journal import Journal
+from s2m.run.milestones import RATE, ROUND, rounds
 from s2m.run.standing import standing
 
 TIME = "time/iteration"
-RATE = "round/no_drop_"
+NO_DROP = f"{RATE}no_drop_"
 
 
 def read_student(folder: RunFolder, name: str) -> Student:
@@ -22,7 +27,8 @@ def read_student(folder: RunFolder, name: str) -> Student:
     events = Events(folder).read()
     state, reason = standing(folder, events)
     evaluation, remark = read_evaluation(folder) if result else (None, "")
-    table = Journal(folder).table([TIME])
+    rates = [f"{NO_DROP}{k}" for k in config["distill"]["levels"]]
+    table = read_metrics(folder, [TIME, ROUND, *rates], result)
     seconds = table[TIME].to_numpy() if TIME in table.column_names else np.empty(0)
     of_run = f"{teacher['variant']}-s{teacher['seed']}-{teacher['signature'][:8]}"
     return Student(
@@ -38,7 +44,7 @@ def read_student(folder: RunFolder, name: str) -> Student:
         state=FINISHED if result else state,
         reason=words(reason),
         iteration=count(result["iterations"]) if result else len(table),
-        rounds=_rounds(events),
+        rounds=_rounds(rounds(table) if ROUND in table.column_names else events),
         parameters=parameters(result, "parameters"),
         seconds=float(np.nansum(seconds)) if len(seconds) else None,
         evaluation=evaluation,
@@ -47,10 +53,16 @@ def read_student(folder: RunFolder, name: str) -> Student:
     )
 
 
-def _rounds(events: list[Event]) -> list[dict[int, float]]:
-    """Return the no-drop rates after each round, by number of balls."""
-    found = {int(e["round"]): e["rates"] for e in events if e["kind"] == "round"}
+def _rounds(told: Sequence[Mapping[str, Any]]) -> list[dict[int, float]]:
+    """Return the no-drop rates after each round, by number of balls, of metrics or of events."""
+    found = {int(e["round"]): e.get("rates", e) for e in told if "round" in e}
+    if sorted(found) != list(range(len(found))):
+        raise UserError("it has lost what one of its rounds gave")
     return [
-        {int(k.removeprefix(RATE)): float(v) for k, v in found[i].items() if k.startswith(RATE)}
+        {
+            int(k.removeprefix(NO_DROP)): float(v)
+            for k, v in found[i].items()
+            if k.startswith(NO_DROP)
+        }
         for i in sorted(found)
     ]

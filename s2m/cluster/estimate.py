@@ -78,7 +78,7 @@ def _measure(folder: RunFolder) -> Cost | None:
     times = [
         row["time/iteration"] for _, row in Journal(folder).tail(10) if "time/iteration" in row
     ]
-    if not times or folder.result("distill" if folder.is_student else "train") is None:
+    if not times or folder.result(folder.learning) is None:
         return None
     size = sum(path.stat().st_size for path in folder.path.rglob("*") if path.is_file())
     return Cost(sum(times) / len(times), size)

@@ -52,7 +52,10 @@ class Step:
         """Return finished, queued, running, or ended: without having succeeded, or never begun."""
         if self.record.exists():
             return FINISHED
-        submission = submission_of(self._submitted)
+        try:
+            submission = submission_of(self._submitted)
+        except UserError:
+            return "unreadable"
         job = queue.find(submission.job, submission.name) if submission and queue else None
         if job is None:
             return "ended" if submission else "new"

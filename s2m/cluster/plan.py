@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from s2m.cluster.queue import Queue
-from s2m.cluster.state import NEW, RESUME, RunState, inspect, total_iterations
+from s2m.cluster.state import NEW, RESUME, UNREADABLE, RunState, glance, total_iterations
 from s2m.columns import one_line
 from s2m.compose import CONF
 from s2m.config import RunCfg
@@ -39,7 +39,7 @@ def make_plan(cells: Sequence[RunCfg | StudentCfg], queue: Queue | None) -> list
     for cfg in cells:
         config = asdict(cfg)
         folder = RunFolder(run_path(Path(cfg.root), cfg.experiment, config))
-        plan.append(Cell(cfg, folder, inspect(folder, total_iterations(config), queue)))
+        plan.append(Cell(cfg, folder, glance(folder, total_iterations(config), queue)))
     return plan
 
 
@@ -59,6 +59,8 @@ def plan_table(plan: list[Cell]) -> Table:
         action = "run" if cell.due() else "leave"
         if state.status == FAILED and not cell.due():
             action = f"leave ({state.failure}; retry_failed=true runs it again)"
+        if state.status == UNREADABLE:
+            action = f"leave ({state.failure})"
         table.add_row(
             f"{cell.cfg.experiment}/{cell.folder.path.name}", state.status,
             f"{state.iteration}/{state.total}", str(state.level or ""), Text(one_line(action)),

@@ -39,8 +39,11 @@ _OPTION = re.compile(r"--[a-z][a-z-]*")
 TEARDOWN = [
     "code=$?",
     "# Asked to leave before the end: go on later, unless SLURM has already decided otherwise.",
-    f'if [ $code -eq {REQUEUE} ] && [ "$(squeue -h -j $SLURM_JOB_ID -o %T)" = RUNNING ]; then',
-    "  scontrol requeue $SLURM_JOB_ID",
+    # One element of every array has the array's own id, by which SLURM means all of them.
+    "job=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}",
+    "job=${job:-$SLURM_JOB_ID}",
+    f'if [ $code -eq {REQUEUE} ] && [ "$(squeue -h -j $job -o %T)" = RUNNING ]; then',
+    "  scontrol requeue $job",
     "fi",
     "exit $code",
 ]

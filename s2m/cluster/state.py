@@ -17,6 +17,10 @@ from s2m.run.lock import Attempt, current_attempt
 LONGEST = 1e6
 """Seconds of an iteration that can be believed."""
 NEW, QUEUED, RESUME, RUNNING = "new", "queued", "resume", "running"
+MOST_WORDS = 500
+"""Characters of what is said about a damaged folder."""
+UNREADABLE = "unreadable"
+"""The state of a run whose folder is damaged."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ def total_iterations(config: dict[str, Any]) -> int:
 
 def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunState:
     """Read the state of a run of `total` iterations; without a queue only the folder decides."""
-    if not folder.run_file.exists():
+    if not folder.run_file.exists() and not folder.attempt.exists():
         return RunState(NEW, total=total)
     attempt = current_attempt(folder)
     submission = submission_of(folder.submitted)
@@ -68,6 +72,9 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
     events = Events(folder).read()
     failure = _failure(events, attempt)
     stages = unfinished(folder)
+    # The result is proof; lines of the journal and events may have been lost since.
+    learnt = None if folder.learning in stages else folder.result(folder.learning)
+    reached = (learnt or {}).get("levels")
     row: dict[str, float] = rows[-1][1] if rows else {}
     times = [t for _, values in rows if 0 <= (t := values.get("time/iteration", -1.0)) < LONGEST]
     last_event = _describe(events[-1]) if events else ""
@@ -76,10 +83,14 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
     return RunState(
         status=_status(stages, attempt, failure, job, queue),
         stage=stages[0] if stages else "",
-        iteration=rows[-1][0] if rows else 0,
+        iteration=learnt["iterations"] if learnt else rows[-1][0] if rows else 0,
         total=total,
         level=_level(row.get("curriculum/level", 0.0)),
-        levels={event["level"]: event["iteration"] for event in events if event["kind"] == "level"},
+        levels=(
+            {event["level"]: event["iteration"] for event in events if event["kind"] == "level"}
+            if reached is None
+            else {int(level): at for level, at in reached.items()}
+        ),
         seconds=sum(times) / len(times) if times else None,
         attempts=attempt.number if attempt else 0,
         job=submission.job if submission else "",
@@ -90,6 +101,20 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
 
 def _level(value: float) -> int | None:
     return int(value) if 1 <= value < 100 else None
+
+
+def in_words(error: Exception) -> str:
+    """Return what is wrong with a damaged folder, in one line of sane length."""
+    said = str(error) if isinstance(error, UserError) else f"damaged: {error!r}"
+    return said[:MOST_WORDS]
+
+
+def glance(folder: RunFolder, total: int, queue: Queue | None) -> RunState:
+    """Inspect a run among others, which a damaged one must not hold up."""
+    try:
+        return inspect(folder, total, queue)
+    except Exception as error:  # whatever is wrong with it
+        return RunState(UNREADABLE, total=total, failure=in_words(error))
 
 
 def _status(

@@ -27,6 +27,7 @@ from s2m.episodes import run_episodes
 from s2m.errors import UserError
 from s2m.outcomes import FINISHED
 from s2m.run.folder import RunFolder
+from s2m.run.milestones import RATE, ROUND, rates_of, rounds
 from s2m.scaling import Scaler
 from s2m.work import Work
 
@@ -93,7 +94,7 @@ class Distiller(Work):
             self._learn(data, done, epochs)
             last = done + 1 == epochs
             row = {
-                "distill/round": float(self.round),
+                ROUND: float(self.round),
                 "distill/steps": float(data.steps),
                 "distill/trajectories": float(len(data.trajectories)),
                 **self.learner.metrics(),
@@ -106,13 +107,15 @@ class Distiller(Work):
         """Collect what the present round still lacks, and return the steps of all rounds."""
         self.data.mkdir(exist_ok=True)
         paths = []
+        before = sum(self.cfg.distill.epochs_of(round_) for round_ in range(self.round))
+        learnt = self.iteration > before or self.learner.batches > 0
         for round_ in range(self.round + 1):
             for what in collections(self.cfg.distill, round_, self.cfg.task.episode_steps):
                 paths.append(self.data / what.file)
-                # Missing data of earlier rounds cannot be had again from the present student.
+                # What an earlier student did cannot be had again from the present one.
                 if paths[-1].exists():
                     continue
-                if round_ < self.round:
+                if round_ < self.round or learnt:
                     raise UserError(
                         f"{paths[-1]} is gone: delete {self.folder.path} and start over"
                     )
@@ -156,7 +159,7 @@ class Distiller(Work):
         for k in cfg.levels:
             group = [row for row in rows if row["k"] == k]
             for name in ("no_drop", "strict"):
-                found[f"round/{name}_{k}"] = sum(row[name] for row in group) / len(group)
+                found[f"{RATE}{name}_{k}"] = sum(row[name] for row in group) / len(group)
         return found
 
     def _close_epoch(self, row: dict[str, float], last: bool) -> None:
@@ -173,10 +176,10 @@ class Distiller(Work):
             self.save()
 
     def _close_round(self, row: dict[str, float]) -> None:
-        rates = {name: value for name, value in row.items() if name.startswith("round/")}
+        rates = rates_of(row)
         self.events.append("round", iteration=self.iteration, round=self.round, rates=rates)
         kept = ", ".join(
-            f"{100 * rates[f'round/no_drop_{k}']:.0f}" for k in self.cfg.distill.levels
+            f"{100 * rates[f'{RATE}no_drop_{k}']:.0f}" for k in self.cfg.distill.levels
         )
         self.lesson.say(
             f"round {self.round} of {self.cfg.distill.rounds}: error {row['loss/error']:.3f}, "
@@ -192,11 +195,6 @@ class Distiller(Work):
             raise _Stop
 
     def _finish(self) -> None:
-        rounds = [
-            {"round": event["round"], "iteration": event["iteration"], **event["rates"]}
-            for event in self.events.read()
-            if event["kind"] == "round"
-        ]
         # The steps have served; deleting them first means that a kill leaves nothing behind.
         if not self.cfg.distill.keep_data and self.data.exists():
             shutil.rmtree(self.data)
@@ -206,7 +204,7 @@ class Distiller(Work):
                 "iterations": self.iteration,
                 "updates": self.learner.updates,
                 "teacher": self.cfg.taught_by.name,
-                "rounds": rounds,
+                "rounds": rounds(self.journal.table()),
                 "parameters": self.learner.parameters,
                 "attempts": self.lock.attempt.number,
             },

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from s2m.env import NUM_ACTIONS
 from s2m.errors import UserError
-from s2m.run.files import replacing
+from s2m.run.seal import is_sound, sealing
 from s2m.task.commands import COMMAND_SIZE
 from s2m.task.observations import BALL_FRAMES, PROPRIO_FRAMES, PROPRIO_SIZE
 from s2m.task.tactile import CELLS
@@ -57,8 +57,8 @@ class Batch:
 
 def write_steps(path: Path, steps: np.ndarray) -> None:
     """Store the steps (environments, time) of one collection as a whole, or not at all."""
-    with replacing(path) as file:
-        np.save(file, steps)
+    with sealing(path) as file:
+        np.save(file, steps)  # pyright: ignore[reportArgumentType]
 
 
 class DataSet:
@@ -123,9 +123,17 @@ def _window(frames: np.ndarray, begin: np.ndarray, time: np.ndarray, n: int) -> 
 def _open(path: Path) -> np.ndarray:
     try:
         part = np.load(path, mmap_mode="r")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise UserError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
-    whole = isinstance(part, np.ndarray) and part.dtype == STEP and part.ndim == 2 and part.size
+    if not isinstance(part, np.memmap):
+        raise UserError(f"{path} does not hold the steps of this version of s2m")
+    # Files of older runs end with their last step, without a sum.
+    if path.stat().st_size != part.offset + part.nbytes and not is_sound(path):
+        raise UserError(
+            f"{path} is damaged: its content does not match its checksum; delete the folder of the "
+            "student and start over"
+        )
+    whole = part.dtype == STEP and part.ndim == 2 and part.size
     if not whole or not part["first"][:, 0].all():
         raise UserError(f"{path} does not hold the steps of this version of s2m")
     return part

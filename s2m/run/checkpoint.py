@@ -20,9 +20,9 @@ from torch import Tensor
 
 from s2m.errors import UserError
 from s2m.run.events import Events
-from s2m.run.files import remove_temporary, replacing
+from s2m.run.files import remove_temporary
 from s2m.run.folder import RunFolder
-from s2m.run.seal import MARK, TRAILER
+from s2m.run.seal import MARK, TRAILER, sealing
 
 KEEP = 3
 """Untagged checkpoints that stay."""
@@ -67,9 +67,8 @@ def save(
     folder.checkpoints.mkdir(exist_ok=True)
     remove_temporary(folder.checkpoints)
     path = folder.checkpoints / name
-    with replacing(path) as file:
+    with sealing(path) as file:
         file.write(content)
-        file.write(MARK + hashlib.sha256(content).hexdigest().encode() + b"\n")
     untagged = [p for p in saved(folder) if "-" not in p.name and p.name <= name]
     for old in untagged[:-keep]:
         old.unlink(missing_ok=True)

@@ -5,8 +5,9 @@ from typing import Any
 
 from s2m.errors import UserError
 from s2m.run.clock import timestamp
-from s2m.run.files import LineFile, from_json, is_count, read_lines, to_json
+from s2m.run.files import LineFile, is_count, read_lines
 from s2m.run.folder import RunFolder
+from s2m.run.lines import from_line, to_line
 
 REDONE = ("level", "round", "diverged", "unstable")
 """Kinds that tell what training did at an iteration; going back before it takes them back."""
@@ -23,6 +24,8 @@ class Events:
         """Speak for an attempt; a reader needs none."""
         self._path = folder.events
         self._attempt = attempt
+        self.unreadable = 0
+        """Damaged lines that the last reading skipped."""
 
     def append(self, kind: str, *, iteration: int | None = None, **fields: Any) -> None:
         """Record an event durably; the kinds in `REDONE` need their iteration."""
@@ -36,26 +39,26 @@ class Events:
             raise ValueError(f"an event sets {', '.join(sorted(taken))} by itself")
         file = LineFile(self._path)
         try:
-            file.append(to_json(event | fields))
+            file.append(to_line(event | fields))
             file.sync()
         finally:
             file.close()
 
-    def rewind(self, iteration: int) -> None:
+    def rewind(self, iteration: int, **fields: Any) -> None:
         """Go back to the state after an iteration: what training did later will be re-done."""
-        self.append("rewind", iteration=iteration)
+        self.append("rewind", iteration=iteration, **fields)
 
     def read(self) -> list[Event]:
         """Return the events that hold, oldest first; of each level only its last change."""
         kept: list[Event] = []
-        unreadable = 0
+        self.unreadable = 0
         for line in read_lines(self._path):
             try:
-                event = from_json(line)
+                event = from_line(line)
             except ValueError:
-                event = None
-            if not isinstance(event, dict) or not isinstance(kind := event.get("kind"), str):
-                unreadable += 1
+                event = {}
+            if not isinstance(kind := event.get("kind"), str):
+                self.unreadable += 1
                 continue
             if not _is_sound(event):  # to leave out a level change would give a wrong number
                 raise UserError(f"{self._path} is damaged: {line[:80]!r}")
@@ -64,8 +67,8 @@ class Events:
             elif kind == "level":
                 kept = [e for e in kept if e["kind"] != kind or e["level"] != event["level"]]
             kept.append(event)
-        if unreadable:
-            log.warning("%s: skipped %d unreadable lines", self._path, unreadable)
+        if self.unreadable:
+            log.warning("%s: skipped %d unreadable lines", self._path, self.unreadable)
         return kept
 
 

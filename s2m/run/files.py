@@ -1,6 +1,7 @@
 """Files that a crash cannot spoil: replaced as a whole, or grown by whole lines."""
 
 import errno
+import hashlib
 import json
 import math
 import os
@@ -111,9 +112,39 @@ def read_json(path: Path) -> dict[str, Any]:
     return value
 
 
+SUM = "sha256"
+
+
+def checksum(content: dict[str, Any]) -> str:
+    """Return the SHA-256 of an object as one line of JSON."""
+    return hashlib.sha256(to_json(content).encode()).hexdigest()
+
+
+def write_sealed(path: Path, content: dict[str, Any]) -> None:
+    """Replace a file with an object as JSON and its checksum."""
+    write_json(path, content | {SUM: checksum(content)})
+
+
+def read_sealed(path: Path) -> dict[str, Any]:
+    """Return the object of a file with a checksum, or of an older one that has none."""
+    return unseal(path, read_json(path))
+
+
+def unseal(path: Path, content: dict[str, Any]) -> dict[str, Any]:
+    """Return what was read from a file without its checksum; a UserError if that does not match.
+
+    Damage to the name of the checksum leaves a name that no reader knows: whoever reads objects of
+    fixed fields notices that as well.
+    """
+    rest = {name: value for name, value in content.items() if name != SUM}
+    if content.get(SUM) not in (None, checksum(rest)):
+        raise UserError(f"{path} is damaged: its content does not match its checksum")
+    return rest
+
+
 def read_record(path: Path, kind: type[T]) -> T:
     """Return a dataclass of plain fields from a JSON file, every field of its declared type."""
-    value = read_json(path)
+    value = read_sealed(path)
     try:
         record = kind(**value)
     except TypeError as error:

@@ -13,14 +13,17 @@ from s2m.errors import UserError, unknown
 from s2m.run import frozen
 from s2m.run.clock import timestamp
 from s2m.run.code import CodeState
-from s2m.run.files import read_json, read_record, to_json, write_file, write_json
+from s2m.run.files import SUM, checksum, read_json, read_record, write_file, write_sealed
 from s2m.run.identity import STUDENT, seed, signature, variant
 
 if TYPE_CHECKING:
     from s2m.run.events import Events
 
-SCHEMA = 1
-"""Version of the folder's formats; a stored folder of each one is among the tests."""
+SCHEMA = 2
+"""Version of the folder's formats; a stored folder of each one is among the tests.
+
+Since version 2 `run.json`, `attempt.json`, every line and every column of metrics have checksums.
+"""
 
 STAGES = ("train", "evaluate", "distill")
 """All stages: teachers are trained, students distilled, and either is then evaluated."""
@@ -100,6 +103,11 @@ class RunFolder:
             if signature(folder.config()) != mark:
                 raise UserError(f"{folder.config_file} is not the config of the run {mark}")
             return folder
+        if folder.attempt.exists():
+            raise UserError(
+                f"{folder.path} has lost its run.json: put it back, or delete the folder to train "
+                "the run anew"
+            )
         try:
             text = frozen.dump(config)
         except UserError as error:
@@ -119,7 +127,7 @@ class RunFolder:
             write_file(folder.config_file, text)
             if code.patch:
                 write_file(folder.patch, code.patch.encode("utf-8", "surrogateescape"))
-            write_json(folder.run_file, asdict(identity))
+            write_sealed(folder.run_file, asdict(identity))
         except OSError as error:
             raise UserError(f"cannot create the run folder {path}: {error.strerror}") from None
         return folder
@@ -157,6 +165,11 @@ class RunFolder:
         """Whether the run is distilled from a teacher."""
         return self.identity.variant == STUDENT
 
+    @property
+    def learning(self) -> str:
+        """The stage in which the run learns: distill or train."""
+        return "distill" if self.is_student else "train"
+
     def config(self) -> dict[str, Any]:
         """Return the frozen config; a UserError if someone has changed it."""
         try:
@@ -169,9 +182,13 @@ class RunFolder:
                 "undo the change, or launch a new run with it"
             )
         try:
-            return frozen.parse(text)
+            config = frozen.parse(text)
         except UserError as error:
             raise UserError(f"{self.config_file} {error}") from None
+        # A run.json without a checksum of its own is held to the config that it vouches for.
+        if (variant(config), seed(config)) != (self.identity.variant, self.identity.seed):
+            raise UserError(f"{self.run_file} is damaged: its config is that of another run")
+        return config
 
     def result_file(self, stage: str) -> Path:
         """Return the path of a stage's result."""
@@ -187,7 +204,7 @@ class RunFolder:
             "written": timestamp(),
             "result": result,
         }
-        write_json(self.result_file(stage), content | {"sha256": _checksum(content)})
+        write_sealed(self.result_file(stage), content)
 
     def result(self, stage: str, events: "Events | None" = None) -> dict[str, Any] | None:
         """Return the result of a stage, keys as text; an unsound file counts as absent.
@@ -199,8 +216,8 @@ class RunFolder:
             return None
         try:
             content = read_json(path)
-            found = content.pop("sha256", None), content.get("stage"), content.get("signature")
-            if found != (_checksum(content), stage, self.identity.signature):
+            found = content.pop(SUM, None), content.get("stage"), content.get("signature")
+            if found != (checksum(content), stage, self.identity.signature):
                 raise UserError(f"{path} is damaged, or of another run")
         except UserError as error:
             log.warning("%s; it counts as absent", error)
@@ -210,21 +227,29 @@ class RunFolder:
         return content["result"]
 
 
-def _checksum(content: dict[str, Any]) -> str:
-    return hashlib.sha256(to_json(content).encode()).hexdigest()
+def unfinished(
+    folder: RunFolder, last: str = "evaluate", events: "Events | None" = None
+) -> list[str]:
+    """Return the stages of a run up to `last` that have no sound result yet, in their order.
 
-
-def unfinished(folder: RunFolder, last: str = "evaluate") -> list[str]:
-    """Return the stages of a run up to `last` that have no sound result yet, in their order."""
-    first = "distill" if folder.is_student else "train"
-    due = (first, "evaluate") if last == "evaluate" else (last,)
-    return [stage for stage in due if folder.result(stage) is None]
+    A writer who gives its events has unsound results recorded among them.
+    """
+    due = (folder.learning, "evaluate") if last == "evaluate" else (last,)
+    return [stage for stage in due if folder.result(stage, events) is None]
 
 
 def find_runs(root: Path | str) -> Iterator[RunFolder]:
-    """Yield the run folders at or up to two levels below `root`, sorted by path."""
+    """Yield the run folders at or up to two levels below `root`, sorted by path.
+
+    One that has lost its `run.json` is among them: it shall be told, not vanish.
+    """
     root = Path(root)
-    found = {path.parent for depth in ("", "*/", "*/*/") for path in root.glob(f"{depth}run.json")}
+    found = {
+        path.parent
+        for depth in ("", "*/", "*/*/")
+        for name in ("run.json", "attempt.json")
+        for path in root.glob(depth + name)
+    }
     yield from (RunFolder(path) for path in sorted(found))
 
 

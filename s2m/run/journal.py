@@ -11,16 +11,10 @@ import math
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from s2m.run.files import (
-    LineFile,
-    from_json,
-    is_count,
-    read_lines,
-    read_lines_backwards,
-    to_json,
-    write_file,
-)
+from s2m.errors import UserError
+from s2m.run.files import LineFile, is_count, read_lines, read_lines_backwards, write_file
 from s2m.run.folder import RunFolder
+from s2m.run.lines import from_line, to_line
 from s2m.run.metrics import ITERATION, Row, merge, newest_rows, read_table, write_table
 
 if TYPE_CHECKING:
@@ -43,6 +37,8 @@ class Journal:
         self._path = folder.journal
         self._metrics = folder.metrics
         self._file: LineFile | None = None
+        self.unreadable = 0
+        """Damaged lines that the last reading of all rows skipped."""
 
     def append(self, iteration: int, row: Row) -> None:
         """Add the metrics of an iteration with one write; rows may have different metrics."""
@@ -53,16 +49,24 @@ class Journal:
 
     def rewind(self, iteration: int) -> None:
         """Go back to the state after an iteration (-1: to the start): later rows are void."""
-        self._write(to_json({"rewind": iteration}))
+        self._write(to_line({"rewind": iteration}))
 
     def _write(self, line: str) -> None:
         if self._file is None:
             self._file = LineFile(self._path)
         self._file.append(line)
 
-    def compact(self, upto: int) -> None:
-        """Move the rows up to an iteration to the Parquet file; later ones stay in the journal."""
+    def compact(self, upto: int, mend: bool = False) -> None:
+        """Move the rows up to an iteration to the Parquet file; later ones stay in the journal.
+
+        Damaged lines are refused, or dropped by a writer who has made sure that none is missed.
+        """
         rows, limit = self._replay()
+        if self.unreadable and not mend:
+            raise UserError(
+                f"{self._path} has {self.unreadable} damaged lines: "
+                "the next attempt goes on from the checkpoint before them"
+            )
         done = {iteration: row for iteration, row in rows.items() if iteration <= upto}
         write_table(self._metrics, merge(read_table(self._metrics), done, limit))
         order = sorted(rows)
@@ -93,23 +97,34 @@ class Journal:
     def _replay(self) -> tuple[dict[int, Row], float]:
         """Return the rows of the journal that hold, and the iteration up to which stored ones do.
 
-        A line that cannot be read is skipped with a warning; a torn last line is no line yet.
+        A line that cannot be read is skipped with a warning; a torn last line is no line yet. A row
+        at or before the iteration of the one above it takes back what came later, even if the line
+        that said so is lost, or if the row above is the last of an orphan.
         """
         rows: dict[int, Row] = {}
         limit = math.inf
-        unreadable = 0
+        above = -math.inf
+        self.unreadable = 0
         for line in read_lines(self._path):
             entry = _parse(line)
             if entry is None:
-                unreadable += 1
-            elif isinstance(entry, int):
-                rows = {i: row for i, row in rows.items() if i <= entry}
-                limit = min(limit, entry)
-            else:
-                rows[entry[0]] = entry[1]
-        if unreadable:
-            log.warning("%s: skipped %d unreadable lines", self._path, unreadable)
+                self.unreadable += 1
+                continue
+            back = entry if isinstance(entry, int) else entry[0] - 1
+            if isinstance(entry, int) or entry[0] <= above:
+                rows = {i: row for i, row in rows.items() if i <= back}
+                limit = min(limit, back)
+            if not isinstance(entry, int):
+                above = entry[0]
+                rows[above] = entry[1]
+        if self.unreadable:
+            log.warning("%s: skipped %d unreadable lines", self._path, self.unreadable)
         return rows, limit
+
+    def lacks(self, upto: int) -> list[int]:
+        """Return the iterations from 1 to `upto` without a row that can be read."""
+        have = set(self.table([])[ITERATION].to_pylist())
+        return [iteration for iteration in range(1, upto + 1) if iteration not in have]
 
     def last(self) -> Entry | None:
         """Return the newest iteration and its metrics."""
@@ -131,22 +146,22 @@ class Journal:
             if isinstance(entry, int):
                 limit = min(limit, entry)
             elif entry is not None and entry[0] <= limit:
-                rows.setdefault(*entry)
+                rows[entry[0]] = entry[1]
+                limit = entry[0] - 1
         found = sorted(rows.items())
         if len(found) < n and self._metrics.exists():
-            limit = min(limit, found[0][0] - 1 if found else limit)
             found = newest_rows(self._metrics, n - len(found), limit) + found
         return found
 
 
 def _line(iteration: int, row: Row) -> str:
-    return to_json({ITERATION: iteration, "row": row})
+    return to_line({ITERATION: iteration, "row": row})
 
 
 def _parse(line: bytes) -> Entry | int | None:
     """Return a row, the iteration of a rewind, or None for a line that is neither."""
     try:
-        entry = from_json(line)
+        entry = from_line(line)
         at = entry["rewind"] if "rewind" in entry else entry[ITERATION]
         if not is_count(at):
             return None

@@ -20,7 +20,7 @@ from pathlib import Path
 from s2m.errors import UserError
 from s2m.run.clock import timestamp
 from s2m.run.events import Events
-from s2m.run.files import open_own, read_record, remove_temporary, write_json
+from s2m.run.files import open_own, read_record, remove_temporary, write_sealed
 from s2m.run.folder import RunFolder
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
@@ -72,9 +72,12 @@ def current_attempt(folder: RunFolder) -> Attempt | None:
     """Return the newest attempt on a run folder."""
     if not folder.attempt.exists():
         return None
-    attempt = read_record(folder.attempt, Attempt)
-    if attempt.pid <= 0:  # to the kernel that means many processes, not one
-        raise UserError(f"{folder.attempt} is damaged: pid is {attempt.pid}")
+    try:
+        attempt = read_record(folder.attempt, Attempt)
+        if attempt.pid <= 0:  # to the kernel that means many processes, not one
+            raise UserError(f"{folder.attempt} is damaged: pid is {attempt.pid}")
+    except UserError as error:
+        raise UserError(f"{error}; delete it if no process works on the run") from None
     return attempt
 
 
@@ -129,7 +132,7 @@ class RunLock:
     def release(self) -> None:
         """Note the orderly end and give the folder free."""
         if self.still_mine():
-            write_json(self._folder.attempt, asdict(replace(self.attempt, ended=timestamp())))
+            write_sealed(self._folder.attempt, asdict(replace(self.attempt, ended=timestamp())))
         os.close(self._descriptor)
 
     def __enter__(self) -> "RunLock":
@@ -143,8 +146,11 @@ class RunLock:
 
 def _begin(folder: RunFolder, stolen: bool) -> Attempt:
     former = current_attempt(folder)
+    # Should the record be lost, the events still tell how many attempts there were.
+    before = [event.get("attempt") for event in Events(folder).read()]
+    numbers = [former.number if former else 0, *(n for n in before if isinstance(n, int))]
     attempt = Attempt(
-        number=former.number + 1 if former else 1,
+        number=max(numbers) + 1,
         token=secrets.token_hex(8),
         host=socket.gethostname(),
         pid=os.getpid(),
@@ -152,11 +158,14 @@ def _begin(folder: RunFolder, stolen: bool) -> Attempt:
         job=os.environ.get("SLURM_JOB_ID"),
         restart=slurm_restarts(),
     )
-    write_json(folder.attempt, asdict(attempt))
+    write_sealed(folder.attempt, asdict(attempt))
     remove_temporary(folder.path)
-    Events(folder, attempt.number).append(
-        "attempt", host=attempt.host, pid=attempt.pid, job=attempt.job, stolen=stolen
-    )
+    if former is not None and former.ended is None and not stolen:
+        Events(folder, former.number).append("died", reason="it ended without a word")
+    events = Events(folder, attempt.number)
+    events.append("attempt", host=attempt.host, pid=attempt.pid, job=attempt.job, stolen=stolen)
+    if attempt.number > 1 and former is None:
+        events.append("attempt_restored", reason=f"{folder.attempt.name} was gone")
     return attempt
 
 

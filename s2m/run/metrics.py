@@ -1,5 +1,7 @@
 """The table of metrics: one row per iteration, float64 columns, stored as Parquet."""
 
+import json
+import zlib
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,10 @@ ITERATION = "iteration"
 VOLATILE = "time/"
 """Start of the names of columns that hold wall-clock values and differ between equal runs."""
 
+SUMS = b"s2m-crc32"
+"""Key of the table's metadata under which each column has its checksum: those of Parquet cover the
+values, but neither their names nor what else stands at the end of the file."""
+
 Row = dict[str, float]
 
 
@@ -25,7 +31,7 @@ def deterministic(frame: "pandas.DataFrame") -> "pandas.DataFrame":
 
 
 def read_table(path: Path, names: Collection[str] | None = None) -> "pyarrow.Table | None":
-    """Return the stored table, page checksums verified; None if there is none yet.
+    """Return the stored table, checksums verified; None if there is none yet.
 
     With `names` only the iteration and those of the named metrics that are stored are read.
     """
@@ -36,17 +42,40 @@ def read_table(path: Path, names: Collection[str] | None = None) -> "pyarrow.Tab
         with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
             columns = None if names is None else [ITERATION, *names]
             # The files are small: a pool of threads costs more than it gives.
-            return file.read(columns, use_threads=False)
+            table = file.read(columns, use_threads=False)
+            _verify(table, file.schema_arrow.names)
+            return table.replace_schema_metadata(None)
     except FileNotFoundError:
         return None
-    except (pyarrow.ArrowException, OSError, UnicodeError) as error:
-        raise UserError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+    except (pyarrow.ArrowException, OSError, ValueError, KeyError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise UserError(f"{path} is damaged: {reason}") from None
+
+
+def _verify(table: "pyarrow.Table", names: list[str]) -> None:
+    """Compare what was read with the sums of its columns; older files have none."""
+    stored = (table.schema.metadata or {}).get(SUMS)
+    if stored is None:
+        return
+    sums = json.loads(stored)
+    if not isinstance(sums, dict) or list(sums) != names:
+        raise ValueError("the names of its columns do not match its checksums")
+    for name in table.column_names:
+        if _sum(table, name) != sums[name]:
+            raise ValueError(f"the column {name} does not match its checksum")
+
+
+def _sum(table: "pyarrow.Table", name: str) -> int:
+    known = table[name].is_valid().to_numpy().tobytes()
+    return zlib.crc32(table[name].to_numpy().tobytes(), zlib.crc32(known))
 
 
 def write_table(path: Path, table: "pyarrow.Table") -> None:
-    """Replace the stored table."""
+    """Replace the stored table; its columns are numbers."""
     import pyarrow.parquet
 
+    sums = {name: _sum(table, name) for name in table.column_names}
+    table = table.replace_schema_metadata({SUMS: json.dumps(sums)})
     with replacing(path) as file:
         pyarrow.parquet.write_table(
             table, file, compression="zstd", use_dictionary=False, write_page_checksum=True

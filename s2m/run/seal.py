@@ -1,11 +1,56 @@
-"""The last line of a checkpoint, which holds the SHA-256 of all before it; read without torch."""
+"""The last line of a file of binary data, which holds the SHA-256 of all before it.
 
+Checkpoints and the steps of a distillation end with it; reading it needs no torch.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from s2m.errors import UserError
+from s2m.run.files import replacing
 
 MARK = b"\ns2m-sha256 "
 TRAILER = len(MARK) + 64 + 1
+_BLOCK = 1 << 20
+
+
+class Sealed:
+    """A file that is written front to back, with the sum of all that went into it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Write to an open file."""
+        self._file, self._sum = file, hashlib.sha256()
+
+    def write(self, data: bytes | memoryview) -> int:
+        """Write some bytes."""
+        self._sum.update(data)
+        return self._file.write(data)
+
+    def trailer(self) -> bytes:
+        """Return the line that belongs to what was written."""
+        return MARK + self._sum.hexdigest().encode() + b"\n"
+
+
+@contextmanager
+def sealing(path: Path) -> Iterator[Sealed]:
+    """Open a file that, with its sum, replaces `path` once the block has ended."""
+    with replacing(path) as file:
+        sealed = Sealed(file)
+        yield sealed
+        file.write(sealed.trailer())
+
+
+def is_sound(path: Path) -> bool:
+    """Tell whether all of a file matches the sum in its last line."""
+    found, left = hashlib.sha256(), path.stat().st_size - TRAILER
+    with path.open("rb") as file:
+        while left > 0 and (block := file.read(min(_BLOCK, left))):
+            found.update(block)
+            left -= len(block)
+        return file.read() == MARK + found.hexdigest().encode() + b"\n"
 
 
 def sum_in(path: Path) -> str:

@@ -10,6 +10,7 @@ from unittest import mock
 
 import numpy as np
 import pyarrow
+from pyarrow import parquet
 
 from analysis.rows import CONTROLS
 from s2m.config import RunCfg
@@ -154,10 +155,10 @@ def metrics(spec: Spec, last: int) -> pyarrow.Table:
 def write_evaluation(folder: RunFolder, spec: Spec, last: int) -> None:
     """Write evaluate.json and both files of episodes."""
     rates = spec.rates or {}
-    write_table(folder.path / "episodes.parquet", episodes(folder, spec, rates))
+    parquet.write_table(episodes(folder, spec, rates), folder.path / "episodes.parquet")
     selection = spec.selection if spec.selection is not None else rates
     selection = {k: hits for k, hits in selection.items() if k == 5}
-    write_table(folder.path / "selection.parquet", episodes(folder, spec, selection))
+    parquet.write_table(episodes(folder, spec, selection), folder.path / "selection.parquet")
     folder.write_result(
         "evaluate",
         {
@@ -174,11 +175,14 @@ def write_evaluation(folder: RunFolder, spec: Spec, last: int) -> None:
             "episodes": "episodes.parquet",
             "selection": "selection.parquet",
             "successes": {
-                str(k): {"n": spec.episodes, "strict": s, "no_drop": n}
-                for k, (s, n) in rates.items()
+                str(k): {"n": spec.episodes, **_counts(spec, *hits)} for k, hits in rates.items()
             },
         },
     )
+
+
+def _counts(spec: Spec, strict: int, no_drop: int) -> dict[str, int]:
+    return {"strict": min(strict, spec.episodes), "no_drop": min(no_drop, spec.episodes)}
 
 
 def episodes(folder: RunFolder, spec: Spec, rates: Rates) -> pyarrow.Table:

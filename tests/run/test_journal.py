@@ -204,3 +204,23 @@ def test_named_metrics_are_the_columns_of_the_whole_table(folder):
     some = journal.table(["b", "rare", "absent"]).to_pandas()
     pandas.testing.assert_frame_equal(some, whole[["iteration", "b", "rare"]])
     assert journal.table([]).column_names == ["iteration"]
+
+
+def test_a_flipped_bit_anywhere_in_the_table_is_told_or_without_effect(folder):
+    journal = Journal(folder)
+    model: Model = {i: {"a": i / 3, "time/step": 0.5} for i in range(1, 40)}
+    for iteration, row in model.items():
+        journal.append(iteration, row)
+    journal.compact(39)
+    data = folder.metrics.read_bytes()
+    folder.journal.write_bytes(b"")
+    for place in range(0, len(data), 3):
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << place % 8
+        folder.metrics.write_bytes(damaged)
+        try:
+            found = Journal(folder).table(["a"]).to_pandas()
+        except UserError as error:
+            assert "\n" not in str(error)
+        else:
+            assert_table(found, {i: {"a": row["a"]} for i, row in model.items()})

@@ -110,6 +110,7 @@ def test_nan_metrics_and_torn_lines_are_no_obstacle(tmp_path, caplog):
 
 def test_rewound_levels_do_not_count(tmp_path):
     folder = write_run(tmp_path, Spec(state="running", iteration=50, levels={2: 40}))
+    Journal(folder).rewind(30)
     Events(folder, 2).rewind(30)
     assert only(tmp_path).levels == {}
 
@@ -142,7 +143,7 @@ def test_a_run_of_something_else_is_named(tmp_path):
 def test_an_event_that_lacks_its_level_makes_one_run_unreadable(tmp_path):
     folder = write_run(tmp_path, Spec(state="running", iteration=5))
     with folder.events.open("a") as file:
-        file.write('{"kind":"level","iteration":3}\n')
+        file.write('{"time":"","kind":"level","iteration":3}\n')
     assert "damaged" in reason(tmp_path)
 
 

@@ -1,0 +1,111 @@
+"""Faults of a SLURM cluster, done to real daemons: preemption in waves, commands that fail."""
+
+import os
+import shutil
+import stat
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from s2m.cluster.queue import Queue
+from s2m.cluster.submission import submission_of
+from s2m.run.events import Events
+from s2m.run.folder import RunFolder, find_runs
+from s2m.run.lock import current_attempt
+from tests.cluster.jobs import preempt
+from tests.faults.runs import TEACHER
+
+SLURM = [*TEACHER, "cluster=slurm", "cluster.cpus=1", "cluster.memory=1"]
+IDLE = ["budget.steps=4", "budget.checkpoint_every=1000", "curriculum.stop=1"]
+"""Four control steps an iteration, and no planned checkpoint: what goes on was told to stop."""
+
+
+def wait(condition: Callable[[], Any], seconds: float, what: str) -> None:
+    """Wait until a condition holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"waited {seconds:.0f} s for {what}")
+        time.sleep(0.3)
+
+
+def preemptions(run: RunFolder) -> int:
+    """Return how often a run was told to leave."""
+    return sum(event["kind"] == "stopped" for event in Events(run).read())
+
+
+def works(run: RunFolder) -> bool:
+    """Tell whether an attempt at a run is under way."""
+    attempt = current_attempt(run)
+    return attempt is not None and bool(attempt.is_alive())
+
+
+def finished(run: RunFolder) -> bool:
+    """Tell whether a run has been evaluated."""
+    return run.result("evaluate") is not None
+
+
+def preemption_storm(
+    cluster: Any, root: Path, times: int, say: Callable[[str], object] = lambda _: None
+) -> list[int]:
+    """Preempt all runs again and again, until each was told to leave so often; let them finish.
+
+    Returns how often each run was preempted.
+    """
+    runs = list(find_runs(root))
+    wave = 0
+    while any(preemptions(run) < times and not finished(run) for run in runs):
+        due = [run for run in runs if not finished(run)]
+        wait(lambda due=due: all(works(run) or finished(run) for run in due), 600, "the runs")
+        before = {run.path: preemptions(run) for run in due}
+        time.sleep(3.0 * (wave % 3))  # Let some waves come when training is well under way.
+        preempt(cluster)
+        wait(
+            lambda due=due, before=before: all(
+                preemptions(run) > before[run.path] or finished(run) for run in due
+            ),
+            300,
+            "the runs to leave",
+        )
+        wave += 1
+        say(f"wave {wave}: preempted {sorted(preemptions(run) for run in runs)}")
+    wait(lambda: all(finished(run) for run in runs), 1800, "the end of all runs")
+    return [preemptions(run) for run in runs]
+
+
+@contextmanager
+def failing(program: str, folder: Path, times: int, message: str) -> Iterator[None]:
+    """Let a command of SLURM's fail so many times with a message, and then work as ever."""
+    real = shutil.which(program)
+    folder.mkdir(exist_ok=True)
+    for i in range(times):
+        (folder / f"fault-{i}").touch()
+    script = folder / program
+    script.write_text(
+        "#!/bin/sh\n"
+        f'for fault in "{folder}"/fault-*; do\n'
+        '    [ -e "$fault" ] && rm "$fault" || continue\n'
+        f"    echo '{program}: error: {message}' >&2\n"
+        "    exit 1\n"
+        "done\n"
+        f'exec "{real}" "$@"\n'
+    )
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    with mock.patch.dict(os.environ, {"PATH": f"{folder}:{os.environ['PATH']}"}):
+        yield
+
+
+def node_of(cluster: Any, run: RunFolder) -> str:
+    """Return the node on which a run is at work."""
+    submission = submission_of(run.submitted)
+    assert submission is not None
+    return cluster.run("squeue", "-h", "-j", submission.job, "-o", "%N").strip()
+
+
+def queue_is_empty() -> bool:
+    """Tell whether SLURM has no job of ours any more."""
+    queue = Queue.read()
+    return queue is not None and not queue._by_id

@@ -1,0 +1,77 @@
+"""Processes that die: at a random moment, inside a change of a file, or by a storm of signals.
+
+The work is done in a forked process: the libraries are loaded once, and a kill costs no start.
+"""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from s2m.outcomes import CODES
+from s2m.run.folder import RunFolder
+from s2m.run.journal import Journal
+from s2m.stages import execute
+from tests.run.trainer import die_at
+
+STOPS = (signal.SIGTERM, signal.SIGUSR2, signal.SIGINT)
+
+
+def in_child(work: Callable[..., Any], *given: Any) -> int:
+    """Work in a forked process and return its id; the exit code is that of the outcome."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = CODES.get(work(*given), 0)
+        finally:
+            os._exit(code)
+    return child
+
+
+def ended_by(child: int) -> int:
+    """Wait for a child and return its exit code, or the number of a signal as a negative one."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def killed_at(folder: RunFolder, iteration: int) -> RunFolder:
+    """Let a run work up to an iteration, and kill it there."""
+    child = in_child(execute, folder)
+    while (Journal(folder).last() or (0,))[0] < iteration:
+        time.sleep(0.001)
+    os.kill(child, signal.SIGKILL)
+    ended_by(child)
+    return folder
+
+
+def kill_at_random(folder: RunFolder, chance: random.Random, longest: float) -> bool:
+    """Let a run work and kill it at some moment; False if it was done before."""
+    child = in_child(execute, folder)
+    time.sleep(chance.uniform(0.0, longest))
+    os.kill(child, signal.SIGKILL)
+    return ended_by(child) == -signal.SIGKILL
+
+
+def kill_in_a_write(folder: RunFolder, chance: random.Random, calls: int) -> bool:
+    """Let a run work and die at one of its next calls that change a file; False if it was done.
+
+    A call that writes is done by half: checkpoints, compaction, lines, results, attempts.
+    """
+    child = in_child(die_at, chance.randint(1, calls), execute, folder)
+    return ended_by(child) == -signal.SIGKILL
+
+
+def storm(
+    folder: RunFolder, chance: random.Random, signals: int, numbers: Sequence[int] = STOPS
+) -> int:
+    """Send a working run many signals to stop in a row; return how it ended."""
+    child = in_child(execute, folder)
+    time.sleep(chance.uniform(0.0, 0.2))
+    for _ in range(signals):
+        os.kill(child, chance.choice(list(numbers)))
+        time.sleep(chance.uniform(0.0, 0.002))
+        if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            break
+    return ended_by(child)

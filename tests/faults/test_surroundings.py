@@ -1,0 +1,96 @@
+"""Full disks, folders without rights, jumping clocks, second writers, things that are no number."""
+
+import os
+import random
+import signal
+import time
+
+import pytest
+
+from s2m import status
+from s2m.outcomes import BUSY, CODES
+from s2m.run import checkpoint
+from s2m.run.journal import Journal
+from s2m.run.lock import Busy, RunLock
+from s2m.stages import execute
+from tests.faults.kills import ended_by, in_child
+from tests.faults.numbers import SOURCES, diverge
+from tests.faults.runs import differences, finish, kinds, student, teacher
+from tests.faults.surroundings import small_disk, until_full, with_jumping_clock, without_rights
+
+
+@pytest.mark.parametrize("size", [3_000, 30_000])
+def test_a_full_disk_ends_the_attempt_and_nothing_else(tmp_path, calm, size):
+    folder = teacher(tmp_path)
+    assert until_full(folder, size) == 1
+    for path in checkpoint.saved(folder):
+        checkpoint.load(path)
+    assert folder.result("train") is None
+    assert status.survey(tmp_path)[0].state.status in ("failed", "resume")
+    assert differences(finish(folder), calm[1]) == []
+
+
+def test_a_full_file_system(tmp_path, calm):
+    try:
+        with small_disk(tmp_path / "disk", 256) as disk:
+            folder = teacher(disk)
+            assert until_full(folder, 1 << 30) == 1
+            assert folder.result("train") is None
+            assert not list(folder.checkpoints.glob(".*.tmp"))
+    except PermissionError:
+        pytest.skip("needs the right to mount")
+
+
+def test_a_folder_nobody_may_write_to_is_left_as_it_is(calm, half, copy_of):
+    run = copy_of(half)
+    for path in run.path.parents:  # Others must be able to reach it.
+        if path.stat().st_uid == os.getuid() and path.stat().st_mode & 0o005 != 0o005:
+            path.chmod(path.stat().st_mode | 0o055)
+    before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+    assert without_rights(run) in (1, 2)
+    assert {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()} == before
+    assert differences(finish(run), calm[1]) == []
+
+
+def test_a_jumping_clock_changes_no_number(tmp_path, calm):
+    folder = teacher(tmp_path)
+    with_jumping_clock(lambda: finish(folder))
+    assert differences(folder, calm[1]) == []
+
+
+def test_of_two_writers_one_leaves(tmp_path, calm):
+    folder = teacher(tmp_path)
+
+    def work():
+        try:
+            return execute(folder)
+        except Busy:
+            return BUSY
+
+    ends = sorted(ended_by(child) for child in [in_child(work) for _ in range(3)])
+    assert ends == [0, CODES[BUSY], CODES[BUSY]]
+    assert differences(folder, calm[1]) == []
+
+
+def test_a_thief_takes_over_and_the_orphan_spoils_nothing(tmp_path, calm):
+    folder = teacher(tmp_path)
+    orphan = in_child(execute, folder)
+    while (Journal(folder).last() or (0,))[0] < 5:
+        time.sleep(0.001)
+    os.kill(orphan, signal.SIGSTOP)
+    RunLock.acquire(folder, steal=True).release()
+    finish(folder)
+    os.kill(orphan, signal.SIGCONT)
+    assert ended_by(orphan) == 1
+    assert differences(folder, calm[1]) == []
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_what_is_no_number_ends_the_run_with_one_line(tmp_path, calm, calm_student, source):
+    of_student = source.startswith("student")
+    folder = student(tmp_path, calm[0]) if of_student else teacher(tmp_path)
+    said = diverge(folder, source, random.Random(source).randint(2, 6))
+    assert "diverged at iteration" in said and "\n" not in said
+    assert kinds(folder)[-1] == "diverged" and folder.result(folder.learning) is None
+    # Without the cause the run goes on from the last checkpoint, which is sound.
+    assert differences(finish(folder), (calm_student if of_student else calm)[1]) == []
