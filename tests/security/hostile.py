@@ -18,7 +18,7 @@ import numpy as np
 import torch
 import yaml
 
-from s2m.run.files import write_json
+from s2m.run.files import SUM, write_json, write_sealed
 from s2m.run.folder import RunFolder
 from s2m.run.seal import MARK
 from tests.analysis.synthetic import Spec, write_run
@@ -60,7 +60,9 @@ def object_array() -> bytes:
 
 def change(path: Path, **values) -> None:
     """Change fields of a JSON file."""
-    write_json(path, json.loads(path.read_text()) | values)
+    content = json.loads(path.read_text()) | values
+    content.pop(SUM, None)
+    write_sealed(path, content)
 
 
 def freeze(folder: RunFolder, text: bytes) -> None:
