@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -120,10 +121,11 @@ def main(words: list[str]) -> int:
     quiet()
     with tempfile.TemporaryDirectory(prefix="s2m-", dir="/tmp", ignore_cleanup_errors=True) as name:
         campaign = Campaign(Path(name), options.scale, options.seed, console)
-        for part in options.parts or known:
-            began = time.monotonic()
-            known[part](campaign)
-            console.print(f"{part}: {time.monotonic() - began:.0f} s", highlight=False)
+        with suppress(KeyboardInterrupt):  # What was found until then is told.
+            for part in options.parts or known:
+                began = time.monotonic()
+                known[part](campaign)
+                console.print(f"{part}: {time.monotonic() - began:.0f} s", highlight=False)
     record = Record(options.counts)
     record.add(" ".join(["python benchmarks/faults.py", *options.parts]), campaign.counts)
     table = Table("fault", "tried", *COLUMNS)

@@ -14,6 +14,7 @@ from s2m.cluster.queue import Queue
 from s2m.cluster.submission import submission_of
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder, find_runs
+from s2m.run.journal import Journal
 from s2m.run.lock import current_attempt
 from tests.cluster.jobs import preempt
 from tests.faults.runs import TEACHER
@@ -43,6 +44,13 @@ def works(run: RunFolder) -> bool:
     return attempt is not None and bool(attempt.is_alive())
 
 
+def has_gone_on(run: RunFolder) -> bool:
+    """Tell whether a run has trained a few iterations since it was told to leave."""
+    stops = [event["iteration"] for event in Events(run).read() if event["kind"] == "stopped"]
+    newest = Journal(run).last()
+    return newest is not None and newest[0] >= max(stops, default=0) + 2
+
+
 def finished(run: RunFolder) -> bool:
     """Tell whether a run has been evaluated."""
     return run.result("evaluate") is not None
@@ -59,9 +67,8 @@ def preemption_storm(
     wave = 0
     while any(preemptions(run) < times and not finished(run) for run in runs):
         due = [run for run in runs if not finished(run)]
-        wait(lambda due=due: all(works(run) or finished(run) for run in due), 600, "the runs")
+        wait(lambda due=due: all(has_gone_on(run) or finished(run) for run in due), 600, "the runs")
         before = {run.path: preemptions(run) for run in due}
-        time.sleep(3.0 * (wave % 3))  # Let some waves come when training is well under way.
         preempt(cluster)
         wait(
             lambda due=due, before=before: all(
