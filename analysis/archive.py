@@ -45,7 +45,7 @@ def _copy(folder: RunFolder, place: Path, acts: bool) -> None:
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     for name in KEPT:
-        if (folder.path / name).exists():
+        if folder.inside(name).exists():
             shutil.copyfile(folder.path / name, place / name)
     write_table(RunFolder(place).metrics, Journal(folder).table())
     found = checkpoint.load_latest(folder) if acts else None

@@ -190,6 +190,16 @@ class RunFolder:
             raise UserError(f"{self.run_file} is damaged: its config is that of another run")
         return config
 
+    def inside(self, name: str | Path) -> Path:
+        """Return the path of a file that stays in the folder, to be copied or sent elsewhere.
+
+        A link out of it, or a name that leads out, would give away files that are not the run's.
+        """
+        path = self.path / name
+        if not path.resolve().is_relative_to(self.path.resolve()):
+            raise UserError(f"{path} leads out of the run folder: it is left where it is")
+        return path
+
     def result_file(self, stage: str) -> Path:
         """Return the path of a stage's result."""
         if stage not in STAGES:

@@ -3,10 +3,8 @@
 import hashlib
 import json
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from s2m.errors import UserError
 from s2m.outcomes import FINISHED
 from s2m.run.events import Events
 from s2m.run.files import to_json
@@ -72,7 +70,7 @@ def files(folder: RunFolder, ended: bool = False) -> dict[str, bytes]:
     """
     found = {}
     for name in FILES:
-        path = require_inside(folder, folder.path / name)
+        path = folder.inside(name)
         try:
             found[name] = path.read_bytes()
         except FileNotFoundError:
@@ -83,13 +81,6 @@ def files(folder: RunFolder, ended: bool = False) -> dict[str, bytes]:
         over = replace(attempt, ended=events[-1]["time"] if events else attempt.started)
         found["attempt.json"] = to_json(asdict(over)).encode()
     return found
-
-
-def require_inside(folder: RunFolder, path: Path) -> Path:
-    """Return a path that stays in the run folder; a link out of it would send foreign files."""
-    if not path.resolve().is_relative_to(folder.path.resolve()):
-        raise UserError(f"{path} leads out of the run folder: the run is not sent")
-    return path
 
 
 def stamp(folder: RunFolder) -> tuple[Any, ...]:

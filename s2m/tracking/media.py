@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from s2m.run.folder import RunFolder
-from s2m.tracking.contents import FILMS, require_inside, sha256
+from s2m.tracking.contents import FILMS, sha256
 
 SUCCESS = "success"
 """Name of the table of an evaluation."""
@@ -22,7 +22,7 @@ def tables(folder: RunFolder) -> dict[str, Any]:
     ]
     found = {SUCCESS: wandb.Table(columns=["k", "episodes", "strict", "no_drop"], data=rates)}
     if "episodes" in result:
-        episodes = pq.read_table(require_inside(folder, folder.path / result["episodes"]))
+        episodes = pq.read_table(folder.inside(result["episodes"]))
         data: list[Any] = [list(row.values()) for row in episodes.to_pylist()]
         found["episodes"] = wandb.Table(columns=episodes.column_names, data=data)
     return found
@@ -33,7 +33,7 @@ def films(folder: RunFolder) -> Iterator[tuple[str, str, Any]]:
     import wandb
 
     for path in sorted(path for kind in FILMS for path in folder.path.glob(kind)):
-        require_inside(folder, path)
+        folder.inside(path.name)
         video = wandb.Video(str(path), format=path.suffix[1:])  # pyright: ignore
         yield sha256(path.read_bytes()), path.stem, video
 
@@ -43,7 +43,7 @@ def artifacts(folder: RunFolder, run_id: str) -> Iterator[tuple[str, str, Any, l
     import wandb
 
     for path in sorted(folder.checkpoints.glob("*-*.pt")):
-        require_inside(folder, path)
+        folder.inside(path.relative_to(folder.path))
         iteration, _, tag = path.stem.partition("-")
         artifact = wandb.Artifact(
             f"policy-{run_id}", type="checkpoint", metadata={"iteration": int(iteration)}

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from analysis.archive import archive
 from analysis.sources import wandb as source
 from s2m.errors import UserError
 from s2m.tracking.contents import FILES, files
@@ -20,6 +21,15 @@ def test_a_link_out_of_the_folder_is_not_sent(tmp_path, name):
     (folder.path / name).symlink_to(tmp_path / "netrc")
     with pytest.raises(UserError, match="leads out of the run folder|damaged"):
         files(folder)
+
+
+def test_a_link_out_of_the_folder_is_not_archived(tmp_path):
+    folder = write_run(tmp_path / "runs", Spec(iterations=50, rates={5: (1, 1)}))
+    (tmp_path / "netrc").write_text("a secret")
+    folder.patch.symlink_to(tmp_path / "netrc")
+    with pytest.raises(UserError, match="leads out of the run folder"):
+        archive(tmp_path / "runs", tmp_path / "out", 40)
+    assert not list((tmp_path / "out").rglob("code.patch"))
 
 
 @pytest.mark.parametrize(
