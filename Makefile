@@ -5,6 +5,8 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/ready
 ISAACLAB := .isaaclab/ready
+# A policy of the study, trained at the desktop budget.
+TEACHER := $(wildcard results/desktop/encoders/pfds-s40-*)
 
 .PHONY: demo test lint bench clean
 
@@ -12,8 +14,8 @@ demo: $(READY)  ## The chain in small: eight rows, tables, student, report, and 
 	rm -rf demo
 	$(RUN) -m s2m.launch -m +sweep=demo root=demo/runs tracking=disabled
 	$(RUN) analysis/make_tables.py --runs demo/runs --out demo/tables --distill
-	$(RUN) -m s2m.replay agent=lqr k=all tactile=true width=256 height=192 out=demo/strip.png
-	$(RUN) -m s2m.replay agent=lqr k=5 out=demo/demo.mp4
+	$(RUN) -m s2m.replay run=$(TEACHER) k=all tactile=true width=256 height=192 out=demo/strip.png
+	$(RUN) -m s2m.replay run=$(TEACHER) k=5 out=demo/demo.mp4
 	@echo "Look at demo/tables/report.html, demo/strip.png and demo/demo.mp4"
 
 # Three at a time, file by file: those on SLURM, which come early, mostly wait.
