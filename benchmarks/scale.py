@@ -163,7 +163,8 @@ def exceeded(studies: list[Study]) -> list[str]:
     for name, bound in BOUNDS.items():
         cost, grown = last.costs[name], power(studies, name)
         if cost.seconds > bound:
-            said.append(f"{name} took {cost.seconds:.0f} s, bound {bound:.0f} s")
+            core = f"{cost.core:.0f} s of one core"
+            said.append(f"{name} took {cost.seconds:.0f} s ({core}), bound {bound:.0f} s")
         if cost.gigabytes > MOST_MEMORY:
             said.append(f"{name} took {cost.gigabytes:.1f} GB, bound {MOST_MEMORY} GB")
         if grown > STEEPEST:
@@ -188,7 +189,8 @@ def draw(studies: list[Study], folder: Path) -> None:
         axes[0, 1].axhline(1000 * MOST_MEMORY, color="k", ls=":", lw=0.8)
         for axis, label in zip(axes[0], ("CPU time, s", "peak memory, MB"), strict=True):
             axis.set(xscale="log", yscale="log", xlabel="cells", ylabel=label)
-        axes[0, 0].legend(fontsize=6)
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=4)
         return figure
 
     drawn = render(Drawing("scale", "", "", paint))
