@@ -84,13 +84,17 @@ def _marked(value: Any) -> Any:
 def from_json(text: str | bytes) -> Any:
     """Return what `to_json` was given, every float bit for bit (any NaN as the usual one)."""
     try:
-        return json.loads(text, object_hook=_unmarked)
+        return _decode(text if isinstance(text, str) else text.decode())
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
 
 def _unmarked(value: dict[str, Any]) -> Any:
     return float(value["$float"]) if len(value) == 1 and "$float" in value else value
+
+
+# json.loads would make a decoder for every line.
+_decode = json.JSONDecoder(object_hook=_unmarked).decode
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
