@@ -5,8 +5,11 @@ repeated. With --watch it goes on until Ctrl-C: for a login node, if compute nod
 """
 
 import argparse
+import signal
+import threading
 import time
 from contextlib import suppress
+from itertools import takewhile
 
 from s2m.columns import one_line
 from s2m.errors import UserError, run_command
@@ -72,9 +75,18 @@ def _once(sender: Sender, folders: list[RunFolder], everything: bool) -> int:
 def _watch(sender: Sender, options: argparse.Namespace) -> None:
     """Send what is new, again and again; a network that comes and goes does not end it."""
     said: dict[str, str] = {}
+    asked = threading.Event()
+
+    def interrupt(number: int, _: object) -> None:
+        # The client swallows exceptions at some moments: the first Ctrl-C lets it finish the run.
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    before = signal.signal(signal.SIGINT, interrupt)
     try:
-        while True:
-            for folder in runs_at(options.folders):
+        while not asked.is_set():
+            for folder in takewhile(lambda _: not asked.is_set(), runs_at(options.folders)):
                 name = full_name(folder)
                 try:
                     done = sender.follow(folder) if _wanted(folder, options.all) else CURRENT
@@ -84,8 +96,10 @@ def _watch(sender: Sender, options: argparse.Namespace) -> None:
                 if done not in (CURRENT, said.get(name)):
                     print(one_line(f"{time.strftime('%H:%M:%S')} {name}: {done}"), flush=True)
                 said[name] = done
-            time.sleep(options.every)
+            asked.wait(options.every)
+        raise KeyboardInterrupt
     finally:
+        signal.signal(signal.SIGINT, before)
         sender.leave()
 
 

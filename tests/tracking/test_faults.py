@@ -178,7 +178,7 @@ def test_a_run_that_was_taken_back_is_taken_back_at_wandb(server, make, calm):
     train(folder, {6: lambda mirror: folder.stop.touch()})
     for path in sorted(folder.checkpoints.glob("*.pt"))[1:]:
         path.unlink()
-    until(lambda: stored(server, folder).exit_code is not None)(None)
+    until(lambda: (run := stored(server, folder)) and run.exit_code is not None)(None)
     assert len(stored(server, folder).history) == 6
     folder.stop.touch()
     assert execute(folder, last="train") == STOPPED  # goes back, and leaves at once
