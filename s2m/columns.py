@@ -29,9 +29,9 @@ def one_line(text: str) -> str:
 def columns(head: Sequence[str], rows: Iterable[Sequence[str]], width: int | None = None) -> str:
     """Lay out rows under a head; lines are cut at `width`."""
     table = [list(head), *([one_line(cell) for cell in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    sizes = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = (
-        GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        GAP.join(cell.ljust(size) for cell, size in zip(row, sizes, strict=True)).rstrip()
         for row in table
     )
     return "\n".join(line[:width] for line in lines)

@@ -49,7 +49,8 @@ class Reference(Untrained):
         """Let the agent remember."""
         super().load_state_dict(state)
         if state["agent"] is not None:
-            self.agent.command = state["agent"]  # pyright: ignore[reportFunctionMemberAccess]
+            remembered = state["agent"].to(self.env.device)
+            self.agent.command = remembered  # pyright: ignore[reportFunctionMemberAccess]
 
 
 def make_learner(cfg: RunCfg, env: TransportEnv) -> Learner:
