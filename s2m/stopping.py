@@ -21,7 +21,8 @@ def stop_signals() -> Iterator[StopRequest]:
     """Turn the signals into a request that the stage looks at when it can leave in good order.
 
     A launcher starts its processes with these signals blocked, lest one that comes while Python
-    still loads should kill it: those that wait are delivered here.
+    still loads, or again after the stage has left, should kill it: those that wait are delivered
+    here.
     """
     request = StopRequest()
 
@@ -33,10 +34,11 @@ def stop_signals() -> Iterator[StopRequest]:
     except ValueError:  # not the main thread: whoever runs it there uses the stop file
         yield request
         return
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     try:
         yield request
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -7,6 +7,7 @@ run folders say what is done, and SLURM's queue says what is under way.
 import re
 import secrets
 import shlex
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -36,15 +37,17 @@ PERMANENT = (
 TEMPORARY = ("qosmaxsubmit", "assocmaxsubmit", "submit limit", "maxsubmit")
 """Limits that pass as other jobs end, though SLURM calls them violations."""
 _OPTION = re.compile(r"--[a-z][a-z-]*")
+WARNED = (REQUEUE, 128 + signal.SIGTERM, 128 + signal.SIGUSR2)
+"""Exit codes of a job that was asked to leave; the signals kill a Python that still loads."""
 TEARDOWN = [
     "code=$?",
     "# Asked to leave before the end: go on later, unless SLURM has already decided otherwise.",
     # One element of every array has the array's own id, by which SLURM means all of them.
     "job=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}",
     "job=${job:-$SLURM_JOB_ID}",
-    f'if [ $code -eq {REQUEUE} ] && [ "$(squeue -h -j $job -o %T)" = RUNNING ]; then',
-    "  scontrol requeue $job",
-    "fi",
+    f"case $code in {'|'.join(map(str, WARNED))})",
+    '  [ "$(squeue -h -j $job -o %T)" = RUNNING ] && scontrol requeue $job',
+    "esac",
     "exit $code",
 ]
 

@@ -1,5 +1,7 @@
 """Jobs on real SLURM daemons that are stopped, lost or cancelled: every run ends right, once."""
 
+import sys
+
 import pytest
 from jobs import (
     LONG,
@@ -47,6 +49,21 @@ def test_preemption_with_grace_time(slurm, tmp_path):
     wait_until_finished(root)
     assert stop_reasons(run) == ["SIGUSR2"]
     assert_as_undisturbed(run, tmp_path)
+
+
+def test_a_warning_while_python_still_loads(slurm, tmp_path):
+    """A job that starts again before the other has its nodes is preempted at once."""
+    begun, python = tmp_path / "begun", tmp_path / "python"
+    slow = f'[ -e "{begun}" ] || {{ touch "{begun}"; sleep 30; }}'
+    python.write_text(f'#!/bin/sh\n{slow}\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    root = tmp_path / "runs"
+    launch(root, f"cluster.python={python}")
+    wait_for(begun.exists)
+    preempt(slurm)
+    wait_until_finished(root, 60)
+    (run,) = find_runs(root)
+    assert kinds(run).count("attempt") == 1
 
 
 def test_requeue_by_hand(slurm, tmp_path):

@@ -24,12 +24,14 @@ IDLE = ["budget.steps=4", "budget.checkpoint_every=1000", "curriculum.stop=1"]
 """Four control steps an iteration, and no planned checkpoint: what goes on was told to stop."""
 
 
-def wait(condition: Callable[[], Any], seconds: float, what: str) -> None:
-    """Wait until a condition holds."""
+def wait(
+    condition: Callable[[], Any], seconds: float, what: str, tell: Callable[[], str] = str
+) -> None:
+    """Wait until a condition holds; `tell` describes what is there if it never does."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"waited {seconds:.0f} s for {what}")
+            raise TimeoutError(f"waited {seconds:.0f} s for {what}\n{tell()}")
         time.sleep(0.3)
 
 
@@ -79,7 +81,13 @@ def preemption_storm(
         )
         wave += 1
         say(f"wave {wave}: preempted {sorted(preemptions(run) for run in runs)}")
-    wait(lambda: all(finished(run) for run in runs), 1800, "the end of all runs")
+
+    def tell() -> str:
+        jobs = cluster.run("sacct", "-X", "-D", "--format=jobid%20,state,exitcode,end")
+        events = [f"{run.path.name}: {list(Events(run).read())[-3:]}" for run in runs]
+        return "\n".join([jobs, *events])
+
+    wait(lambda: all(finished(run) for run in runs), 900, "the end of all runs", tell)
     return [preemptions(run) for run in runs]
 
 
