@@ -189,7 +189,7 @@ class TransportEnv(VecEnv):
         self.outcome = Outcome(
             scene,
             dropped=ball_dropped(self.state),
-            fell=robot_fell(self.state, self.cfg.task),
+            fell=robot_fell(self.state, scene.tilt, self.cfg.task),
             unstable=self.state.unstable,
             timed_out=self._time >= self.max_episode_length,
         )

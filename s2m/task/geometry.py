@@ -69,13 +69,11 @@ def _tail_shares(share: float, most: int, dtype: torch.dtype, device: torch.devi
     return (weight - rank).clamp(0, 1) / weight.clamp(min=1e-9)
 
 
-def roll(gravity: Tensor) -> Tensor:
-    """Roll angle in radians from gravity in the base frame, right beyond 90 degrees too."""
-    return torch.atan2(-gravity[..., 1], -gravity[..., 2])
-
-
 def roll_pitch(gravity: Tensor) -> Tensor:
-    """Roll and pitch in radians, (..., 3) -> (..., 2)."""
+    """Roll and pitch in radians from gravity in the base frame, (..., 3) -> (..., 2).
+
+    Right beyond 90 degrees of roll too.
+    """
     x, y, z = gravity.unbind(-1)
     return torch.stack([torch.atan2(-y, -z), torch.atan2(x, torch.hypot(y, z))], -1)
 

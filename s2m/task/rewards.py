@@ -41,6 +41,8 @@ class Scene:
     """(n,) |v_xy - v_cmd|, m/s."""
     yaw_error: Tensor
     """(n,) |omega_z - omega_cmd|, rad/s."""
+    tilt: Tensor
+    """(n, 2) roll and pitch of the robot, rad."""
 
 
 def plate_velocity(state: TransportState) -> Tensor:
@@ -65,6 +67,7 @@ def observe(state: TransportState, command: Tensor, danger: Tensor) -> Scene:
         plate_velocity=plate_velocity(state),
         linear_error=torch.hypot(off_x, off_y),
         yaw_error=(state.angular_velocity[:, 2] - command[:, 2]).abs(),
+        tilt=geometry.roll_pitch(state.gravity),
     )
 
 
@@ -124,9 +127,9 @@ def height(state: TransportState, reference: float) -> Tensor:
     return (state.base_height.squeeze(-1) - reference).square()
 
 
-def roll_pitch(state: TransportState) -> Tensor:
+def roll_pitch(scene: Scene) -> Tensor:
     """r_roll,pitch: squared roll and pitch, rad^2."""
-    return geometry.roll_pitch(state.gravity).square().sum(-1)
+    return scene.tilt.square().sum(-1)
 
 
 def reward_terms(
@@ -146,7 +149,7 @@ def reward_terms(
         track_linear(scene, cfg.tracking_width),
         track_yaw(scene, cfg.tracking_width),
         height(state, height_reference),
-        roll_pitch(state),
+        roll_pitch(scene),
     ]
     weights = constant(tuple(getattr(cfg, name) for name in TERMS), terms[0])
     return torch.stack(terms) * weights.unsqueeze(-1)

@@ -5,7 +5,6 @@ import math
 from torch import Tensor
 
 from s2m.config import TaskCfg
-from s2m.task.geometry import roll
 from s2m.task.state import TransportState
 
 
@@ -15,7 +14,7 @@ def ball_dropped(state: TransportState) -> Tensor:
     return ((height < 0) & state.ball_active).any(-1)
 
 
-def robot_fell(state: TransportState, cfg: TaskCfg) -> Tensor:
-    """The base is too low or rolled too far, (n,) bool."""
-    rolled = roll(state.gravity).abs() > math.radians(cfg.max_roll)
+def robot_fell(state: TransportState, tilt: Tensor, cfg: TaskCfg) -> Tensor:
+    """The base is too low or rolled too far, (n,) bool; tilt (n, 2) is its roll and pitch."""
+    rolled = tilt[:, 0].abs() > math.radians(cfg.max_roll)
     return rolled | (state.base_height.squeeze(-1) < cfg.min_height)

@@ -30,6 +30,7 @@ def scene(n, *, margin=0.5, dangerous=0.0, edge=0.0, linear_error=0.1, yaw_error
         plate_velocity=torch.zeros(n, 5, 3),
         linear_error=torch.full((n,), linear_error),
         yaw_error=torch.full((n,), yaw_error),
+        tilt=torch.zeros(n, 2),
     )
 
 
