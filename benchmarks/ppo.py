@@ -1,11 +1,12 @@
 """Where the time of a PPO iteration goes, and the update against a stock model and the arithmetic.
 
 python benchmarks/ppo.py prints, for the desktop budget: microseconds per sample of simulation,
-observation, inference, update and logging; the update of PFDS against stock rsl-rl with the same
-network written in the usual way (all slots computed, scaling inside the model), against our own
-path over all slots and against rsl-rl's plain MLP model; and the share of the measured
-matrix-multiply rate that the update reaches. One process on one core, timed in its own CPU seconds
-so that other processes count little; rounds alternate and the best one counts.
+observation, inference, update and logging, with one to five balls and as a whole run of PFDS in
+results/ met them; the update of PFDS against stock rsl-rl with the same network written in the
+usual way (all slots computed, scaling inside the model), against our own path over all slots and
+against rsl-rl's plain MLP model; and the share of the measured matrix-multiply rate that the update
+reaches. One process on one core, timed in its own CPU seconds so that other processes count little;
+rounds alternate and the best one counts.
 """
 
 import contextlib
@@ -13,6 +14,7 @@ import io
 import tempfile
 import time
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +36,9 @@ from s2m.learner import Learner
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
 from s2m.scaling import ball_scaling
+from s2m.sim.robot import MAX_BALLS
 
+RESULTS = Path(__file__).parents[1] / "results" / "desktop" / "encoders"
 ROUNDS = 6
 WARM_UP = 40
 """Iterations before the parts are timed: a fresh policy drops its balls, and most steps reset."""
@@ -114,6 +118,15 @@ def parts(k: int) -> dict[str, float]:
         journal.close()
     env.close()  # pyright: ignore[reportAttributeAccessIssue]
     return {name: 1e6 * value / samples for name, value in best.items()}
+
+
+def time_at_levels() -> list[float]:
+    """Which part of its iterations the published PFDS run spent with one to five balls."""
+    (folder,) = RESULTS.glob("pfds-s40-*")
+    result = RunFolder.open(folder).result("train")
+    assert result is not None
+    starts = [0, *(result["levels"][str(k)] for k in range(2, MAX_BALLS + 1)), result["iterations"]]
+    return [(b - a) / result["iterations"] for a, b in pairwise(starts)]
 
 
 class StockPFDS(MLPModel):
@@ -232,9 +245,16 @@ def update_operations(ppo: PPO, obs: TensorDict) -> float:
 def main() -> None:
     torch.set_num_threads(1)
     console = Console(width=110)
-    table = Table("us per sample", "k=1", "k=3", "k=5", title="One iteration, desktop budget, PFDS")
-    measured = [parts(k) for k in (1, 3, 5)]
-    for name in measured[0]:
+    levels, shares = [f"k={k}" for k in range(1, MAX_BALLS + 1)], time_at_levels()
+    title = "One iteration, desktop budget, PFDS"
+    table = Table("us per sample", *levels, "whole run", title=title)
+    measured = [parts(k) for k in range(1, MAX_BALLS + 1)]
+    whole = {
+        name: sum(share * column[name] for share, column in zip(shares, measured, strict=True))
+        for name in measured[0]
+    }
+    measured.append(whole)
+    for name in whole:
         table.add_row(name, *(f"{column[name]:.1f}" for column in measured))
     table.add_row("samples/s", *(f"{1e6 / sum(column.values()):,.0f}" for column in measured))
     useful = ("physics", "inference", "update")
