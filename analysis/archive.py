@@ -1,28 +1,30 @@
-"""Keep the results of finished runs in little space.
+"""Keep the results of finished and failed runs in little space.
 
 python analysis/archive.py RUNS OUT [--policies SEED] copies everything that tables, figures and the
 report read, and the policies of one seed (and of students and their teachers) without what only a
-resumed training needs. make_tables.py makes the same tables from OUT as from RUNS.
+resumed training needs. make_tables.py makes the same tables from OUT as from RUNS, once no run of
+RUNS has anything left to do.
 """
 
 import argparse
 import shutil
+import tempfile
 from pathlib import Path
 
 from s2m.errors import UserError, run_command
+from s2m.outcomes import FAILED, FINISHED
 from s2m.run import checkpoint
-from s2m.run.folder import RunFolder, find_runs, unfinished
+from s2m.run.folder import FILES, RunFolder, find_runs
 from s2m.run.journal import Journal
 from s2m.run.metrics import write_table
-
-KEPT = (
-    "run.json", "config.yaml", "code.patch", "attempt.json", "events.jsonl", "train.json",
-    "distill.json", "evaluate.json", "episodes.parquet", "selection.parquet",
-)  # fmt: skip
+from s2m.run.standing import stage_of
 
 
 def archive(runs: Path, out: Path, seed: int) -> tuple[list[Path], list[Path]]:
-    """Copy the finished runs below a folder; return what is there now and what was not finished."""
+    """Copy the runs below a folder that have ended; return what is there now and what has not."""
+    runs, out = runs.resolve(), out.resolve()
+    if out.is_relative_to(runs) or runs.is_relative_to(out):
+        raise UserError(f"{out}: the archive must lie apart from the runs in {runs}")
     found = list(find_runs(runs))
     if not found:
         raise UserError(f"{runs} is not a run folder and holds none")
@@ -30,27 +32,33 @@ def archive(runs: Path, out: Path, seed: int) -> tuple[list[Path], list[Path]]:
     kept, waiting = [], []
     for folder in found:
         place = out / folder.path.parent.name / folder.path.name
-        if unfinished(folder):
+        stage = stage_of(folder)
+        if stage not in (FINISHED, FAILED):
             waiting.append(folder.path)
             continue
         who = folder.identity
-        acts = folder.is_student or who.seed == seed or who.signature in taught
-        _copy(folder, place, acts)
+        chosen = folder.is_student or who.seed == seed or who.signature in taught
+        _copy(folder, place, chosen and stage == FINISHED)
         kept.append(place)
     return kept, waiting
 
 
 def _copy(folder: RunFolder, place: Path, acts: bool) -> None:
-    """Write the archive of one run anew, whatever was there."""
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(parents=True)
-    for name in KEPT:
-        if folder.inside(name).exists():
-            shutil.copyfile(folder.path / name, place / name)
-    write_table(RunFolder(place).metrics, Journal(folder).table())
-    found = checkpoint.load_latest(folder) if acts else None
-    if found is not None:
-        checkpoint.save(RunFolder(place), found.iteration, _policy(found.state), "final")
+    """Write the archive of one run anew, and then put it in the place of an older one."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".new-") as name:
+        new = RunFolder(Path(name) / place.name)
+        new.path.mkdir()
+        for name in FILES:
+            if folder.inside(name).exists():
+                shutil.copyfile(folder.path / name, new.path / name)
+        write_table(new.metrics, Journal(folder).table())
+        found = checkpoint.load_latest(folder) if acts else None
+        if found is not None:
+            checkpoint.save(new, found.iteration, _policy(found.state), "final")
+        if place.exists():
+            shutil.rmtree(place)
+        new.path.rename(place)
 
 
 def _policy(state: checkpoint.State) -> checkpoint.State:
@@ -63,7 +71,7 @@ def _policy(state: checkpoint.State) -> checkpoint.State:
 def main(words: list[str]) -> None:
     """Archive and say what was done."""
     parser = argparse.ArgumentParser(
-        prog="analysis/archive.py", description="Keep the results of finished runs in little space."
+        prog="analysis/archive.py", description="Keep the results of runs in little space."
     )
     parser.add_argument("runs", type=Path, help="folder of runs")
     parser.add_argument("out", type=Path, help="where the archive is or shall be")
@@ -75,7 +83,7 @@ def main(words: list[str]) -> None:
     size = sum(file.stat().st_size for file in options.out.rglob("*") if file.is_file())
     print(f"{options.out}: {len(kept)} runs, {size / 1e6:.1f} MB")
     for path in waiting:
-        print(f"not finished, left out: {path}")
+        print(f"has not ended, left out: {path}")
 
 
 if __name__ == "__main__":

@@ -28,6 +28,12 @@ Since version 2 `run.json`, `attempt.json`, every line and every column of metri
 STAGES = ("train", "evaluate", "distill")
 """All stages: teachers are trained, students distilled, and either is then evaluated."""
 
+FILES = (
+    "run.json", "config.yaml", "code.patch", "attempt.json", "events.jsonl", "train.json",
+    "distill.json", "evaluate.json", "episodes.parquet", "selection.parquet",
+)  # fmt: skip
+"""With the metrics they are all that the analysis reads of a run."""
+
 _FORMS = {
     "signature": re.compile(r"[0-9a-f]{64}"),
     "variant": re.compile(r"[a-z0-9][a-z0-9_]{0,43}"),

@@ -1,8 +1,8 @@
-"""Where a run stands by its own folder: running, stopped, failed or not begun."""
+"""Where a run stands by its own folder."""
 
-from s2m.outcomes import FAILED, STOPPED
-from s2m.run.events import Event
-from s2m.run.folder import RunFolder
+from s2m.outcomes import FAILED, FINISHED, STOPPED
+from s2m.run.events import Event, Events
+from s2m.run.folder import RunFolder, unfinished
 from s2m.run.lock import current_attempt
 
 RUNNING, PENDING = "running", "pending"
@@ -18,3 +18,8 @@ def standing(folder: RunFolder, events: list[Event]) -> tuple[str, str]:
         return RUNNING, ""
     failures = [e for e in events if e["kind"] == "failed" and e.get("attempt") == attempt.number]
     return (FAILED, str(failures[-1].get("reason", ""))) if failures else (STOPPED, "")
+
+
+def stage_of(folder: RunFolder) -> str:
+    """Tell where the whole run stands: finished, running, stopped, failed or pending."""
+    return FINISHED if not unfinished(folder) else standing(folder, Events(folder).read())[0]

@@ -5,23 +5,17 @@ import json
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from s2m.outcomes import FINISHED
 from s2m.run.events import Events
 from s2m.run.files import to_json
-from s2m.run.folder import RunFolder, unfinished
+from s2m.run.folder import FILES, RunFolder
 from s2m.run.lock import current_attempt
-from s2m.run.standing import standing
+from s2m.run.standing import stage_of
 
 if TYPE_CHECKING:
     import pyarrow
 
 MARKER = "s2m"
 """Key of the W&B config under which stands what was sent, and folder of the run's files there."""
-FILES = (
-    "run.json", "config.yaml", "code.patch", "attempt.json", "events.jsonl", "train.json",
-    "distill.json", "evaluate.json", "episodes.parquet", "selection.parquet",
-)  # fmt: skip
-"""With the metrics they are all that the analysis reads of a run."""
 FILMS = ("*.mp4", "*.gif")
 TAG = 64
 """Longest tag that W&B accepts."""
@@ -56,11 +50,6 @@ def description(folder: RunFolder) -> dict[str, Any]:
         "tags": sorted({str(tag)[:TAG] for tag in tags}),
         "config": config,
     }
-
-
-def stage_of(folder: RunFolder) -> str:
-    """Tell where the whole run stands: finished, running, stopped, failed or pending."""
-    return FINISHED if not unfinished(folder) else standing(folder, Events(folder).read())[0]
 
 
 def files(folder: RunFolder, ended: bool = False) -> dict[str, bytes]:

@@ -13,8 +13,8 @@ from s2m.compose import from_dict
 from s2m.config import TrackingCfg
 from s2m.errors import UserError
 from s2m.run.folder import RunFolder
+from s2m.run.standing import stage_of
 from s2m.tracking.client import Project, scratch_folder
-from s2m.tracking.contents import stage_of
 from s2m.tracking.lock import sender
 from s2m.tracking.processes import descendants, end_all
 from s2m.tracking.session import Session

@@ -1,5 +1,7 @@
 """The archive of runs: little, and the same tables as the runs themselves."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -13,6 +15,7 @@ from s2m.env import TransportEnv
 from s2m.errors import UserError
 from s2m.run.checkpoint import saved
 from s2m.run.folder import RunFolder, find_runs
+from s2m.run.standing import stage_of
 from s2m.stages import execute
 from s2m.trained import Trained
 from tests.analysis.synthetic import DATA, Spec, write_run
@@ -37,13 +40,36 @@ def test_finished_runs_give_the_same_tables_from_their_archive(tmp_path):
     assert tables(tmp_path / "kept") == tables(runs)
 
 
-def test_unfinished_runs_wait(tmp_path, capsys):
+def test_runs_that_go_on_wait_and_failed_ones_stay_in_the_tables(tmp_path, capsys):
     main([str(DATA / "runs"), str(tmp_path)])
     said = capsys.readouterr().out
     stored = {run.path.name for run in find_runs(tmp_path)}
     for run in find_runs(DATA / "runs"):
         assert (run.path.name in stored) == (str(run.path) not in said)
+        assert (run.path.name in stored) == (stage_of(run) in ("finished", "failed"))
     assert "left out" in said and stored
+    states = {run.name: run.state for run in load(tmp_path).runs}
+    assert "failed" in states.values()
+    assert states == {r.name: r.state for r in load(DATA / "runs").runs if r.name in states}
+
+
+@pytest.mark.parametrize("out", ["runs", "runs/archive", "."])
+def test_an_archive_over_its_own_runs_is_refused(tmp_path, out, monkeypatch):
+    write_run(tmp_path / "runs", Spec("pfds", 40, rows=30))
+    (run,) = find_runs(tmp_path / "runs")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="must lie apart"):
+        archive(tmp_path / "runs", Path(out), seed=40)
+    assert run.result("train")
+
+
+def test_names_are_whole_wherever_it_is_started(tmp_path, monkeypatch):
+    write_run(tmp_path / "runs", Spec("pfds", 40, rates={5: (5, 9)}, rows=30))
+    (run,) = find_runs(tmp_path / "runs")
+    monkeypatch.chdir(run.path)
+    archive(Path(), tmp_path / "kept", seed=40)
+    (kept,) = find_runs(tmp_path / "kept")
+    assert kept.path.relative_to(tmp_path / "kept") == run.path.relative_to(tmp_path / "runs")
 
 
 def test_a_kept_policy_acts_as_before_and_the_others_are_gone(tmp_path):
@@ -66,4 +92,4 @@ def size(run):
 
 def test_a_folder_without_runs_is_refused(tmp_path):
     with pytest.raises(UserError, match="holds none"):
-        archive(tmp_path, tmp_path / "kept", seed=40)
+        archive(tmp_path / "none", tmp_path / "kept", seed=40)

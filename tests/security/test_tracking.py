@@ -8,7 +8,8 @@ import pytest
 from analysis.archive import archive
 from analysis.sources import wandb as source
 from s2m.errors import UserError
-from s2m.tracking.contents import FILES, files
+from s2m.run.folder import FILES
+from s2m.tracking.contents import files
 from tests.analysis.synthetic import Spec, write_run
 from tests.tracking.standin import StandIn
 
