@@ -17,6 +17,8 @@ class Contrast(NamedTuple):
     interval: Interval
     freedom: float
     """Degrees of freedom; NaN where no cell varies or a cell has one run, and nothing is known."""
+    one_sided: bool = False
+    """Some cells vary and some do not: the interval knows the spread of the former only."""
 
 
 def contrast(
@@ -35,15 +37,16 @@ def contrast(
         for cell, w in zip(cells, weights, strict=True)
     ]
     variance = sum(parts)
-    largest = max(abs(float(x)) for cell in cells for x in cell)
     # Equal values leave rounding behind, not a spread.
-    if variance <= (1e-9 * largest) ** 2:
+    rounding = (1e-9 * max(abs(float(x)) for cell in cells for x in cell)) ** 2
+    if variance <= rounding:
         return Contrast(value, Interval(value, value), math.nan)
     freedom = variance**2 / sum(
         part**2 / (len(cell) - 1) for part, cell in zip(parts, cells, strict=True)
     )
     half = float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt(variance)
-    return Contrast(value, Interval(value - half, value + half), freedom)
+    one_sided = min(parts) <= rounding
+    return Contrast(value, Interval(value - half, value + half), freedom, one_sided)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

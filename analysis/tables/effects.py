@@ -14,7 +14,8 @@ from analysis.study import Study
 from analysis.tables.formats import p_value, signed
 from analysis.tables.model import Cell, Line, Table, column, missing, plain
 
-SIGNS = {1: (1,), 2: (1, -1), 4: (1, -1, -1, 1)}
+SIGNS = {2: (1, -1), 4: (1, -1, -1, 1)}
+ONE_SIDED = "‡"
 NAMED = 20
 """Pairs of runs that a note names one by one."""
 Comparison = tuple[str, list[Cohort]]
@@ -40,6 +41,7 @@ def _measure(name: str, cells: Sequence[Cohort], k: int, study: Study) -> dict[s
         "iterations": iterations.value if iterations else None,
         "iterations_low": iterations.interval.low if iterations else None,
         "iterations_high": iterations.interval.high if iterations else None,
+        "iterations_one_sided": iterations.one_sided if iterations else None,
         "logrank_p": logrank(cells[0].times(k), cells[1].times(k)) if two else None,
         "logrank_p_holm": None,
         "logrank_p_least_possible": smallest_p(*(len(t) for t in times)) if two else None,
@@ -48,6 +50,7 @@ def _measure(name: str, cells: Sequence[Cohort], k: int, study: Study) -> dict[s
         "no_drop_seeds": seeds.value if seeds else None,
         "no_drop_seeds_low": seeds.interval.low if seeds else None,
         "no_drop_seeds_high": seeds.interval.high if seeds else None,
+        "no_drop_seeds_one_sided": seeds.one_sided if seeds else None,
         "no_drop_episodes": value,
         "no_drop_episodes_low": interval[0],
         "no_drop_episodes_high": interval[1],
@@ -95,7 +98,7 @@ def _table(
             column("no-drop, episodes (pp)"),
         ],
         lines,
-        notes=_notes(study, k),
+        notes=_notes(study, k, records),
         records=records,
     )  # fmt: skip
 
@@ -107,11 +110,12 @@ def _signed(
     if value is None or math.isnan(value):
         return missing(word)
     interval = Interval(record[f"{name}_low"], record[f"{name}_high"])
-    return signed(value, interval, bound, scale, digits)
+    mark = ONE_SIDED if record.get(f"{name}_one_sided") else ""
+    return signed(value, interval, bound, scale, digits, mark)
 
 
-def _notes(study: Study, k: int) -> list[str]:
-    return [
+def _notes(study: Study, k: int, records: list[dict[str, Any]]) -> list[str]:
+    notes = [
         f"Adv. to {k}: difference of restricted mean iterations (a run that never arrives counts "
         f"its budget of {study.budget:,}) with a 95% Welch interval over seeds. The log-rank test "
         "is exact over all ways to label the runs; Holm corrects for the comparisons of this "
@@ -122,6 +126,12 @@ def _notes(study: Study, k: int) -> list[str]:
         f"than {smallest_p(3, 3):.1f}. Telling 98% from 100% no-drop apart needs about "
         f"{episodes_needed(0.98, 1.0)} episodes per policy (power 80%).",
     ]
+    if any(r["iterations_one_sided"] or r["no_drop_seeds_one_sided"] for r in records):
+        notes.append(
+            f"{ONE_SIDED} the runs of one side do not differ at all (none arrived, or all reach "
+            "the same rate): the interval knows the spread of the other side only and is too short."
+        )
+    return notes
 
 
 def effects(study: Study) -> Table:

@@ -54,10 +54,10 @@ def success(cohort: Cohort, k: int, metric: str) -> Cell:
     return formats.rate(counts) if counts else missing(cohort.unjudged)
 
 
-def mastered(cohort: Cohort, top: int) -> Cell:
+def mastered(cohort: Cohort) -> Cell:
     """Return the cell of K_eta."""
     values = cohort.mastered()
-    return formats.level(values, top) if values else missing(cohort.unjudged)
+    return formats.level(values) if values else missing(cohort.unjudged)
 
 
 def progress(cohort: Cohort) -> Cell:
@@ -86,7 +86,7 @@ def encoders(study: Study) -> Table:
         Line(
             [
                 _label(cohort, study), group(cohort), permuted(cohort),
-                reached(cohort, top), mastered(cohort, top),
+                reached(cohort, top), mastered(cohort),
                 *(advance(cohort, k, budget) for k in LEVELS),
                 success(cohort, top, "strict"), success(cohort, top, "no_drop"),
                 progress(cohort),

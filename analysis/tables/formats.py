@@ -28,9 +28,9 @@ def percent(share: float) -> Cell:
     return Cell(f"{short(100 * share)}%", rf"${short(100 * share)}\%$")
 
 
-def bracket(interval: Interval, scale: float = 100) -> str:
+def bracket(interval: Interval) -> str:
     """Return an interval in whole percent: [93, 99]."""
-    return f"[{scale * interval.low:.0f}, {scale * interval.high:.0f}]"
+    return f"[{100 * interval.low:.0f}, {100 * interval.high:.0f}]"
 
 
 def rate(counts: Sequence[Count]) -> Cell:
@@ -47,14 +47,18 @@ def rate(counts: Sequence[Count]) -> Cell:
     return stacked(value, f"({short(100 * min(rates))}–{short(100 * max(rates))})")
 
 
-def level(values: Sequence[int], top: int) -> Cell:
-    """Return the highest level: one number where all runs agree, else median and range."""
+def level(values: Sequence[int], top: int | None = None) -> Cell:
+    """Return the highest level: one number where all runs agree, else median and range.
+
+    With a `top` runs that all stalled below it read "≤ 2", as in the paper.
+    """
     middle = statistics.median_low(values)
-    if min(values) == max(values):
-        if middle < top:
-            return Cell(f"≤ {middle}", rf"$\le {middle}$")
-        return Cell(str(middle), f"${middle}$")
-    return stacked(Cell(str(middle), f"${middle}$"), f"({min(values)}–{max(values)})")
+    value = Cell(str(middle), f"${middle}$")
+    if min(values) != max(values):
+        return stacked(value, f"({min(values)}–{max(values)})")
+    if top is not None and middle < top:
+        return Cell(f"≤ {middle}", rf"$\le {middle}$")
+    return value
 
 
 def iterations(value: float, budget: int) -> Cell:
@@ -92,9 +96,17 @@ def p_value(p: float) -> str:
 
 
 def signed(
-    value: float, interval: Interval, bound: float, scale: float = 1, digits: int = 0
+    value: float,
+    interval: Interval,
+    bound: float,
+    scale: float = 1,
+    digits: int = 0,
+    mark: str = "",
 ) -> Cell:
-    """Return a difference with its interval, cut at the largest difference there can be."""
+    """Return a difference with its interval, cut at the largest difference there can be.
+
+    A mark behind the interval refers to a note.
+    """
 
     def number(x: float, sign: str = "") -> str:
         # Adding zero turns -0.0, the rest of a rounding, into 0.0.
@@ -106,7 +118,7 @@ def signed(
     if interval.low == interval.high:
         return stacked(difference, "[no spread]")
     low, high = max(interval.low, -bound), min(interval.high, bound)
-    return stacked(difference, f"[{number(low)}, {number(high)}]")
+    return stacked(difference, f"[{number(low)}, {number(high)}]{mark}")
 
 
 def hours(seconds: float) -> str:

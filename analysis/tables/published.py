@@ -12,6 +12,7 @@ from analysis.tables import encoders as cells
 from analysis.tables import formats
 from analysis.tables.model import Cell, Line, Table, column, stacked
 
+PAPER_TOP = 5
 INSIDE, OUTSIDE, OTHER, ONE, NONE = "inside", "outside", "other budget", "one run", "no run yet"
 
 
@@ -38,13 +39,15 @@ def advance_verdict(paper: int | None, cohort: Cohort, k: int, comparable: bool)
     if not times:
         return Verdict(NONE)
     arrived = [time.iteration for time in times if time.reached]
-    if paper is None:
-        # "Not within the budget" agrees with runs of which one did not arrive either.
-        return Verdict(INSIDE if len(arrived) < len(times) else OUTSIDE)
-    if not arrived:
+    if paper is None and len(arrived) == len(times):
         return Verdict(OUTSIDE)
     if not comparable:
         return Verdict(OTHER)
+    if paper is None:
+        # "Not within the budget" agrees with runs of which one did not arrive either.
+        return Verdict(INSIDE)
+    if not arrived:
+        return Verdict(OUTSIDE)
     if len(times) == 1:
         return Verdict(ONE)
     high = max(arrived) if len(arrived) == len(times) else float("inf")
@@ -53,11 +56,12 @@ def advance_verdict(paper: int | None, cohort: Cohort, k: int, comparable: bool)
 
 
 def level_verdict(paper: int, levels: list[int]) -> Verdict:
-    """Compare K_max with the range over seeds."""
+    """Compare K_max with the range over seeds; below the top the paper says "at most"."""
     if not levels:
         return Verdict(NONE)
     interval = Interval(min(levels), max(levels))
-    return Verdict(INSIDE if paper in interval else OUTSIDE, interval)
+    agrees = paper in interval if paper == PAPER_TOP else interval.low <= paper
+    return Verdict(INSIDE if agrees else OUTSIDE, interval)
 
 
 def same_budget(study: Study) -> bool:
@@ -90,7 +94,7 @@ def beside_the_paper(study: Study) -> Table:
         cohort = study.cohorts[variant]
         row = [Cell(cohort.row.label, cohort.row.tex)]
         quantities: list[tuple[str, str, Any, Cell, Verdict]] = [
-            ("K_max", "level", theirs["k_max"], formats.level([theirs["k_max"]], 5),
+            ("K_max", "level", theirs["k_max"], formats.level([theirs["k_max"]], PAPER_TOP),
              level_verdict(theirs["k_max"], cohort.levels()))
         ]  # fmt: skip
         for k, at in theirs["advance"].items():

@@ -1,6 +1,6 @@
 """The paper's own numbers, written as runs, give its Table 1 and Table 2 back, cell by cell."""
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 import pytest
 
@@ -9,7 +9,7 @@ from analysis.tables.encoders import ablation, encoders
 from analysis.tables.published import INSIDE, beside_the_paper
 from analysis.tables.settings import THRESHOLDS, value_of
 from s2m.compose import load
-from s2m.config import RunCfg
+from s2m.config import PpoCfg, RunCfg
 from tests.analysis.synthetic import Spec
 
 # As printed in the paper: encoder, invariance, perm, K_max, Adv. to 3, Adv. to 5, strict, no-drop.
@@ -102,3 +102,10 @@ def test_published_settings_are_those_of_the_paper_budget():
         assert value_of(config, item["setting"]) is not None, item["name"]
     for name in THRESHOLDS:
         assert config["curriculum"][name] == published()["curriculum"][name]
+
+
+def test_every_setting_of_ppo_is_named_beside_the_paper():
+    named = {
+        item["setting"] for part in ("hyperparameters", "unpublished") for item in published()[part]
+    }
+    assert {f"ppo.{field.name}" for field in fields(PpoCfg)} <= named

@@ -49,6 +49,9 @@ def test_without_spread_or_with_one_run_the_interval_says_so():
     assert censored.value == 0
     assert censored.interval == (0, 0)
     assert math.isnan(censored.freedom)
+    assert not censored.one_sided
+    assert contrast([[94, 95, 101], [500, 500, 500]], (1, -1)).one_sided
+    assert not contrast([[94, 95, 101], [500, 480, 500]], (1, -1)).one_sided
     single = contrast([[30], [10, 12]], (1, -1))
     assert single.value == 19
     assert single.interval == (-math.inf, math.inf)

@@ -27,11 +27,12 @@ def test_a_rate_of_one_run_has_an_episode_interval_and_of_several_a_seed_range()
 
 
 def test_levels():
-    assert level([5], 5).text == "5"
-    assert level([2, 2], 5).text == "≤ 2"
-    assert level([2, 5, 5], 5).text == "5 (2–5)"
-    assert level([4, 5], 5).text == "4 (4–5)"
-    assert level([2], 5).tex == r"$\le 2$"
+    assert level([5]).text == "5"
+    assert level([2, 2]).tex == "$2$"
+    assert level([2, 2], top=5).tex == r"$\le 2$"
+    assert level([5], top=5).text == "5"
+    assert level([2, 5, 5]).text == "5 (2–5)"
+    assert level([4, 5]).text == "4 (4–5)"
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,7 @@ def test_differences():
     assert signed(0.12, Interval(0.03, 0.2), 1, 100, 1).text == "+12.0 [3.0, 20.0]"
     assert signed(-1500.4, Interval(-3000, 20), 2000).text == "−1500 [−2000, 20]"
     assert signed(-1e-12, Interval(-1e-12, -1e-12), 1, 100, 1).text == "+0.0 [no spread]"
+    assert signed(3, Interval(1, 5), 10, mark="‡").text == "+3 [1, 5]‡"
     assert signed(3, Interval(-math.inf, math.inf), 10).text == "+3 [one seed]"
 
 

@@ -143,10 +143,15 @@ def test_verdicts(square):
     assert advance_verdict(3700, pfds, 3, True).word == "inside"
     assert advance_verdict(3700, pfds, 3, False).word == "other budget"
     assert advance_verdict(None, never, 3, True).word == "inside"
+    assert advance_verdict(None, never, 3, False).word == "other budget"
+    assert advance_verdict(3700, never, 3, False).word == "other budget"
     assert advance_verdict(None, pfds, 3, True).word == "outside"
+    assert advance_verdict(None, pfds, 3, False).word == "outside"
     assert advance_verdict(3700, never, 3, True).word == "outside"
     assert level_verdict(5, [4, 5]).word == "inside"
     assert level_verdict(2, [5]).word == "outside"
+    assert level_verdict(2, [1, 1]).word == "inside"
+    assert level_verdict(5, [4]).word == "outside"
 
 
 def test_missing_cells_say_why(stored):
