@@ -169,13 +169,18 @@ def film(choice: Choice, out: Path) -> Picture:
     )
 
 
+def _whole(link: str) -> str:
+    """Return where a run is so that it can be found from everywhere: a folder, or its page."""
+    return str(Path(link).resolve()) if Path(link).is_dir() else link
+
+
 def _teacher(choice: Choice | None) -> dict[str, object]:
     if choice is None:
         return {"run": None, "reasons": reasons(None)}
     best, teacher = choice.best, choice.teacher
     return {
         "run": teacher.id,
-        "path": teacher.link,
+        "path": _whole(teacher.link),
         "signature": teacher.signature,
         "overridden": choice.instead is not None,
         "best": best.run.id,

@@ -21,16 +21,18 @@ def distil(choice: Choice | None, chosen: argparse.Namespace) -> int:
     if choice is None:
         raise UserError("--distill: there is no teacher yet, no run has been evaluated")
     cfg = compose_student([f"teacher={choice.teacher.link}", *chosen.distill])
-    steps = make_steps([again(chosen)], Path(cfg.root), cfg.experiment)
+    steps = make_steps([again(chosen, choice)], Path(cfg.root), cfg.experiment)
     return launch([cfg], steps, many=True)
 
 
-def again(chosen: argparse.Namespace) -> str:
+def again(chosen: argparse.Namespace, choice: Choice) -> str:
     """Return the command that makes the same tables, wherever it is started."""
     words = ["--runs", str(chosen.runs.resolve()), "--out", str(chosen.out.resolve())]
-    for name in ("experiment", "budget", "teacher"):
+    for name in ("experiment", "budget"):
         if getattr(chosen, name) is not None:
             words += [f"--{name}", getattr(chosen, name)]
+    if chosen.teacher is not None:  # It may have been named by a path from here.
+        words += ["--teacher", choice.teacher.id]
     words += ["--mix-code"] * chosen.mix_code + ["--strip"] * chosen.strip
     line = shlex.join(["analysis/make_tables.py", *words])
     return line.replace("{", "{{").replace("}", "}}")

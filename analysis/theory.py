@@ -22,6 +22,7 @@ from s2m.documents import replace_section
 from s2m.encoders.config import NAMES, EncoderCfg
 from s2m.encoders.registry import ENCODERS, make_encoder
 from s2m.encoders.symmetry import audit, permute, sample
+from s2m.errors import UserError, run_command
 
 FRAMES, SLOTS, FEATURES = 4, 5, 3
 BLUE, VERMILLION = "#0072B2", "#D55E00"
@@ -217,14 +218,16 @@ def draw(results: list[Result], folder: Path) -> None:
     figure.savefig(folder / "theory.png", dpi=160)
 
 
-def main() -> None:
+def main(words: list[str]) -> None:
     """Run the study and write its table and figure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--out", type=Path, help="folder of the figure (default docs/figures)")
     parser.add_argument("--seeds", type=int, default=3, help="repetitions (default 3)")
     parser.add_argument("--steps", type=int, default=Study.steps, help="of each training")
     parser.add_argument("--quick", action="store_true", help="400 steps, one seed")
-    options = parser.parse_args()
+    options = parser.parse_args(words)
+    if min(options.seeds, options.steps) < 1:
+        raise UserError("--seeds and --steps: allowed 1 or more")
     torch.set_num_threads(1)
     steps, seeds = (400, 1) if options.quick else (options.steps, options.seeds)
     results = list(run_all(Study(steps=steps), seeds))
@@ -239,4 +242,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -34,10 +34,10 @@ def noise(env: TransportEnv) -> Agent:
 class Balance:
     """LQR per plate axis on the balls as one body, with acceleration feed-forward.
 
-    It sees the clean state and the reference's acceleration, which no policy observes: a reference,
-    not a peer. Model: p'' = 5/7 g (phi - f) - damping p', tau phi' = u - phi, where phi is the
-    tilt, f the tilt that balances the base's acceleration, u the commanded tilt and its rate the
-    input. The position is the middle of the balls' bounding box, whose margin is what counts.
+    It sees the clean state, which no policy observes: a reference, not a peer. Model:
+    p'' = 5/7 g (phi - f) - damping p', tau phi' = u - phi, where phi is the tilt, f the tilt that
+    balances the base's acceleration, u the commanded tilt and its rate the input. The position is
+    the middle of the balls' bounding box, whose margin is what counts.
     """
 
     LAG = 0.09

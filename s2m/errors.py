@@ -36,6 +36,12 @@ def run_command(command: Callable[[list[str]], int | None]) -> None:
     except UserError as error:
         print(f"error: {harmless(str(error))}", file=sys.stderr)
         code = 2
+    except OSError as error:
+        # A file that cannot be read or written; whatever else goes wrong keeps its traceback.
+        if error.filename is None or error.strerror is None:
+            raise
+        print(f"error: {harmless(str(error.filename))}: {error.strerror}", file=sys.stderr)
+        code = 2
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         code = 130

@@ -26,7 +26,6 @@ from s2m.run.events import Events
 from s2m.run.files import replacing
 from s2m.run.folder import RunFolder
 from s2m.run.lock import RunLock
-from s2m.sim.robot import MAX_BALLS
 from s2m.stopping import StopRequest, stop_signals
 from s2m.trained import Student, Trained, cast, open_policy
 
@@ -75,7 +74,7 @@ def evaluate(
     tables = {}
     plan = {
         "episodes": (cfg.levels, cfg.episodes, cfg.seed),
-        "selection": ([MAX_BALLS], cfg.selection_episodes, cfg.selection_seed),
+        "selection": ([trained.top], cfg.selection_episodes, cfg.selection_seed),
     }
     try:
         with _bar(progress.console, f"{folder.path.name} {len(plan)} sets of episodes") as show:
@@ -164,6 +163,8 @@ def main(words: list[str]) -> None:
     console = Console()
     if not console.is_terminal:
         console.width = 120
+    if out:
+        out.parent.mkdir(parents=True, exist_ok=True)
     make, base, name = cast(cfg)
     torch.set_num_threads(1)
     env = environment(base, cfg)
@@ -177,7 +178,6 @@ def main(words: list[str]) -> None:
             )  # fmt: skip
     console.print(f"{name}, seed {cfg.seed}", summary(rows))
     if out:
-        out.parent.mkdir(parents=True, exist_ok=True)
         with out.open("w", newline="") as file:
             writer = csv.DictWriter(file, fieldnames=list(rows[0]))
             writer.writeheader()

@@ -205,7 +205,7 @@ def check(exported: Exported, path: Path, steps: int) -> tuple[float, float]:
     try:
         for _ in range(steps):
             observed = env.get_observations()
-            seen = [observed[name].float() for name in exported.shapes if name != "memory"]
+            seen = [observed[name].float().cpu() for name in exported.shapes if name != "memory"]
             with torch.inference_mode():
                 result = exported.module(*seen, *mine)
             action, *mine = result if isinstance(result, tuple) else (result,)
@@ -214,7 +214,7 @@ def check(exported: Exported, path: Path, steps: int) -> tuple[float, float]:
             other, *theirs = session.run(None, feed)
             spent.append(time.perf_counter() - began)
             largest = max(largest, float(np.abs(other - action.numpy()).max()))
-            _, _, done, _ = env.step(action)
+            _, _, done, _ = env.step(action.to(env.device))
             if done.any() and memory:
                 mine, theirs = [torch.zeros(memory)], [np.zeros(memory, dtype=np.float32)]
     finally:

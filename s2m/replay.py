@@ -42,6 +42,7 @@ def main(words: list[str]) -> None:
     if not isinstance(sim, MujocoCfg):
         raise UserError(f"sim = {sim.name}: only sim=mujoco can be rendered")
     dt = sim.timestep * sim.decimation
+    out.parent.mkdir(parents=True, exist_ok=True)
     env_cfg.num_envs, env_cfg.seed = 1, cfg.seed
     env_cfg.task.tactile_observation |= cfg.tactile
     env_cfg.task.episode_steps = max(1, round(cfg.seconds / dt)) + 1
@@ -103,7 +104,6 @@ def _frame(camera: Camera, env: TransportEnv, agent: Agent) -> np.ndarray:
 def _write_video(out: Path, frames: list[np.ndarray], fps: float) -> None:
     import imageio.v3 as iio
 
-    out.parent.mkdir(parents=True, exist_ok=True)
     if out.suffix == ".gif":
         iio.imwrite(out, np.stack(frames), duration=1000 / fps, loop=0)
     else:
@@ -113,7 +113,6 @@ def _write_video(out: Path, frames: list[np.ndarray], fps: float) -> None:
 def _write_picture(out: Path, image: np.ndarray) -> None:
     from PIL import Image
 
-    out.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(image).save(out)
 
 

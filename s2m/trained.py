@@ -66,6 +66,11 @@ class Trained(Policy):
             raise UserError(f"{path} is a student: allowed here is a run that was trained")
         self.cfg = from_dict(RunCfg, self.folder.config())
 
+    @property
+    def top(self) -> int:
+        """The largest number of balls that it was to learn."""
+        return self.cfg.curriculum.stop
+
     @cached_property
     def actor(self) -> SetPolicy:
         """The network, which acts on scaled observations."""
@@ -118,6 +123,11 @@ class Student(Policy):
         """Open a run folder that was distilled."""
         super().__init__(RunFolder.open(path))
         self.cfg = from_dict(StudentCfg, self.folder.config())
+
+    @property
+    def top(self) -> int:
+        """The largest number of balls that it was to learn."""
+        return max(self.cfg.distill.levels)
 
     @cached_property
     def actor(self) -> TactSet:

@@ -105,6 +105,9 @@ def test_a_run_is_evaluated_after_training_on_episodes_of_its_own(tmp_path):
     }
     chosen_by = table(folder, "selection")
     assert [row["k"] for row in chosen_by] == [5, 5] and chosen_by[0]["seed"] == 2000
+    lower = create(tmp_path / "lower", "curriculum.stop=2")
+    execute(lower)
+    assert [row["k"] for row in table(lower, "selection")] == [2, 2]
     assert len({event["attempt"] for event in Events(folder).read()}) == 1
 
 

@@ -67,8 +67,8 @@ def tactset(study: Study) -> Drawing:
     return Drawing(
         "tactset",
         "TactSet beside its teacher",
-        "Success of the teacher, which sees the balls, and of the student, which feels them, on "
-        "the same episodes. Blue: never near the edge (strict); orange: nothing dropped, but near "
+        "Success of the teacher, which sees the balls, and of the student, which feels them, from "
+        "the same starts. Blue: never near the edge (strict); orange: nothing dropped, but near "
         "the edge; red: failed. Diamonds: no-drop rates that the paper gives for its student.",
         paint,
         _runs(study, student),
@@ -111,9 +111,10 @@ def rounds(study: Study) -> Drawing:
     return Drawing(
         "rounds",
         "Behaviour cloning and DAgger",
-        f"No-drop success after each round, on {n} episodes per number of balls (the same after "
-        "every round, others than those of the tables). In round 0 the student has only seen the "
-        "teacher drive; in each later one it drives and the teacher says what it would have done.",
+        f"No-drop success after each round, on {n} episodes per number of balls (from the same "
+        "starts after every round, others than those of the tables). In round 0 the student has "
+        "only seen the teacher drive; in each later one it drives and the teacher says what it "
+        "would have done.",
         paint,
         _runs(study, student),
     )

@@ -9,6 +9,7 @@ from analysis.frames import FINISHED, PENDING, STOPPED, Student
 from analysis.sources.episodes import read_evaluation
 from analysis.sources.metrics import read_metrics
 from analysis.sources.values import count, parameters, words
+from s2m.distill.config import TaughtByCfg
 from s2m.errors import UserError
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
@@ -30,12 +31,11 @@ def read_student(folder: RunFolder, name: str) -> Student:
     rates = [f"{NO_DROP}{k}" for k in config["distill"]["levels"]]
     table = read_metrics(folder, [TIME, ROUND, *rates], result)
     seconds = table[TIME].to_numpy() if TIME in table.column_names else np.empty(0)
-    of_run = f"{teacher['variant']}-s{teacher['seed']}-{teacher['signature'][:8]}"
     return Student(
         id=name,
         name=words(folder.path.name),
         link=str(folder.path),
-        teacher=words(of_run if teacher["signature"] else f"agent {teacher['variant']}"),
+        teacher=words(TaughtByCfg(**teacher).name),
         taught_by=teacher["signature"],
         seed=identity.seed,
         commit=identity.commit,

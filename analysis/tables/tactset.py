@@ -12,7 +12,7 @@ from analysis.teacher import choose
 
 
 def tactset(study: Study) -> Table:
-    """Return success rates of every student and of its teacher on the same episodes."""
+    """Return success rates of every student and of its teacher from the same starts."""
     balls = range(1, study.top + 1)
     lines: list[Line] = []
     records: list[dict[str, Any]] = []
@@ -38,7 +38,7 @@ def tactset(study: Study) -> Table:
     return Table(
         "tactset",
         "TactSet",
-        "The tactile student and its teacher on the same episodes: no-drop success with its 95% "
+        "The tactile student and its teacher from the same starts: no-drop success with its 95% "
         "Wilson interval, then strict success; below, the difference with Newcombe's interval.",
         [column("Policy", align="l"), *(column(f"k={k}", f"$k{{=}}{k}$") for k in balls)],
         [*lines, *_published(balls)],

@@ -146,7 +146,7 @@ class Distiller(Work):
             self.learner.update(data.assemble(batch), (done + part) / epochs)
 
     def _judge(self) -> dict[str, float]:
-        """Let the student carry balls; the same episodes after every round."""
+        """Let the student carry balls; from the same starts after every round."""
         cfg, env = self.cfg.distill, self.cfg.environment()
         env.seed = cfg.round_seed
 

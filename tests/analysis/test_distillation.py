@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -107,9 +108,10 @@ def test_without_a_teacher_nothing_is_distilled():
 def test_the_second_report_is_made_by_the_same_command_from_anywhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ["--runs", "r {1}", "--experiment", "e", "--teacher", "x", "--mix-code", "--distill"]
-    line = again(options([*words, "cluster=slurm"]))
+    choice = SimpleNamespace(teacher=SimpleNamespace(id="e/x-s1"))
+    line = again(options([*words, "cluster=slurm"]), choice)
     assert f"'{tmp_path}/r {{{{1}}}}'" in line and "--distill" not in line
-    assert line.endswith("--experiment e --teacher x --mix-code")
+    assert line.endswith("--experiment e --teacher e/x-s1 --mix-code")
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from s2m.compose import load
 from s2m.config import EnvCfg, IsaacLabCfg, RunCfg, SpawnCfg, TaskCfg
 from s2m.env import TransportEnv
 from s2m.evaluate import run_episodes
+from s2m.export import Exported, check
 from s2m.learner import Learner
 from s2m.run.folder import RunFolder
 from s2m.sim.isaaclab import IsaacLabSimulator
@@ -121,4 +122,18 @@ def test_a_trained_policy_acts_where_the_simulator_is(kit, tmp_path):
         env = TransportEnv(replace(cfg.environment(), sim=IsaacLabCfg(device=NAME)))
         assert trained.agent(env)().device == torch.device(NAME)
         env.close()
+    kit.device = "cpu"
+
+
+def test_a_run_of_the_device_is_exported(kit, tmp_path):
+    cfg = load(RunCfg, "config", [*SMALL, "sim.device=cpu", "budget.iterations=1"])
+    folder = RunFolder.create(tmp_path / "run", asdict(cfg))
+    execute(folder, last="train")
+    exported = Exported(folder.path)
+    exported.write(tmp_path / "run.onnx")
+    cfg.sim.device = NAME
+    exported.policy.cfg = cfg
+    with pretended_gpu():
+        largest, _ = check(exported, tmp_path / "run.onnx", steps=3)
+    assert largest < 1e-4
     kit.device = "cpu"
