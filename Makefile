@@ -6,7 +6,7 @@ RUN := $(VENV)/bin/python
 READY := $(VENV)/ready
 ISAACLAB := .isaaclab/ready
 # A policy of the study, trained at the desktop budget.
-TEACHER := $(wildcard results/desktop/encoders/pfds-s40-*)
+TEACHER := results/desktop/encoders/pfds-s40-01e39876
 
 .PHONY: demo test lint bench clean
 
