@@ -15,7 +15,7 @@ from rich.text import Text
 
 from s2m.cluster.state import RunState, inspect
 from s2m.columns import one_line
-from s2m.outcomes import BUSY, FINISHED, outcome_of
+from s2m.outcomes import BUSY, FINISHED, STOPPED, outcome_of
 from s2m.progress import duration
 from s2m.run.events import Events
 from s2m.run.files import open_own
@@ -69,6 +69,8 @@ class Pool:
                 if time.monotonic() - shown >= pause:
                     shown = time.monotonic()
                     self._show(live)
+            while self.waiting:
+                self._end(self.waiting.popleft(), STOPPED)
             self._show(live)
         finally:
             if live:
@@ -90,11 +92,13 @@ class Pool:
                 continue
             limit = {f"{library}_NUM_THREADS": str(self.threads) for library in ("OMP", "MKL")}
             with os.fdopen(open_own(folder.log, os.O_WRONLY | os.O_APPEND), "ab") as log:
-                self.running[name] = subprocess.Popen(
+                process = self.running[name] = subprocess.Popen(
                     [sys.executable, "-m", "s2m.job", str(folder.path)],
                     stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **limit},
                     start_new_session=True, preexec_fn=_prepare,
                 )  # fmt: skip
+            if self.interrupted:  # a signal that came while it was not yet among those running
+                process.send_signal(self.interrupted)
 
     def _collect(self) -> None:
         for name, process in list(self.running.items()):
