@@ -7,6 +7,7 @@ from typing import Any
 
 from s2m.config import TrackingCfg
 from s2m.outcomes import FINISHED, STOPPED
+from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.journal import KEPT, Journal
 from s2m.run.metrics import ITERATION, Row, merge
@@ -67,6 +68,7 @@ class Session:
             self.run.define_metric(ITERATION, hidden=True)
             self.run.define_metric("*", step_metric=ITERATION)
         self._stamp: tuple[Any, ...] = ()
+        self._rewinds = len(_rewinds(folder))
         table = Journal(folder).table()
         self._last = int(table[ITERATION][-1].as_py()) if len(table) else -1
         limit, rows = missing(table, mirrored)
@@ -78,11 +80,22 @@ class Session:
     def push(self, ended: bool = False) -> None:
         """Send the rows and files that are new."""
         with self.project.explained():
-            self._log(self._new_rows())
             stamp = contents.stamp(self.folder)
+            if stamp != self._stamp:
+                self._go_back()
+            self._log(self._new_rows())
             if stamp != self._stamp or ended:
                 self._stamp = stamp
                 self._send_files(ended)
+
+    def _go_back(self) -> None:
+        """Void what the run has taken back: an attempt may resume after the first look at it."""
+        found = _rewinds(self.folder)
+        limit = min(found[self._rewinds :], default=self._last)
+        self._rewinds = len(found)
+        if limit < self._last:
+            self.run.log({REWIND: limit})
+            self._last = limit
 
     def _new_rows(self) -> list[tuple[int, Row]]:
         newest = Journal(self.folder).tail(KEPT)
@@ -136,6 +149,11 @@ class Session:
             if outcome == STOPPED:
                 self.run.mark_preempting()
             self.run.finish(exit_code=0 if outcome == FINISHED else 1)
+
+
+def _rewinds(folder: RunFolder) -> list[int]:
+    """Return to which iterations a run has gone back, oldest first."""
+    return [event["iteration"] for event in Events(folder).read() if event["kind"] == "rewind"]
 
 
 def _arrived(project: Project, run: Any, scratch: Path) -> tuple[dict[str, str], dict[str, str]]:
