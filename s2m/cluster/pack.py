@@ -3,6 +3,7 @@
 The exit code says how it went, and the job's script acts on it: REQUEUE asks to be started again.
 """
 
+import os
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from s2m.outcomes import CODES, FAILED, STOPPED
 from s2m.run.clock import timestamp
 from s2m.run.files import write_json
 from s2m.run.folder import RunFolder
-from s2m.run.lock import slurm_restarts
+from s2m.run.lock import current_attempt, slurm_restarts
 from s2m.stopping import SIGNALS
 
 REQUEUE = CODES[STOPPED]
@@ -36,8 +37,8 @@ class Pack:
     def __call__(self) -> None:
         """Execute the runs; leave with REQUEUE if SLURM wants the node back before they end."""
         folders = [RunFolder.open(path) for path in self.runs]
-        # Started again, it must not repeat what has failed: only the user decides that.
-        failed = [f for f in folders if slurm_restarts() and _state(f) == FAILED]
+        # Started again, it must not repeat what has failed in it: only the user decides that.
+        failed = [f for f in folders if slurm_restarts() and _has_failed_here(f)]
         pool = Pool(
             [(f, total_iterations(f.config())) for f in folders if f not in failed],
             workers=len(folders), console=Console(width=140), threads=self.threads,
@@ -59,8 +60,11 @@ class Pack:
         return DelayedSubmission(self)
 
 
-def _state(folder: RunFolder) -> str:
-    return inspect(folder, 0).status
+def _has_failed_here(folder: RunFolder) -> bool:
+    """Tell whether a run failed in this very job; an earlier failure is what a retry is for."""
+    attempt = current_attempt(folder)
+    here = attempt is not None and attempt.job == os.environ.get("SLURM_JOB_ID")
+    return here and inspect(folder, 0).status == FAILED
 
 
 @dataclass

@@ -11,6 +11,8 @@ from s2m.cluster import local
 from s2m.cluster.local import INTERRUPTED_CODE, Pool
 from s2m.cluster.pack import REQUEUE, Pack
 from s2m.outcomes import CODES, FAILED, FINISHED, STOPPED
+from s2m.run.events import Events
+from s2m.run.lock import RunLock
 from tests.test_train import create
 
 
@@ -55,6 +57,30 @@ def runs(tmp_path):
 
 def pack_of(runs):
     return Pack([str(run.path) for run in runs], threads=1, max_requeues=3)
+
+
+def fail_in(job, run, monkeypatch):
+    """Let an attempt at a run fail in a job of SLURM."""
+    monkeypatch.setenv("SLURM_JOB_ID", job)
+    with RunLock.acquire(run) as lock:
+        Events(run, lock.attempt.number).append("failed", reason="broken")
+
+
+def test_a_job_that_is_started_again_repeats_no_failure_of_its_own(monkeypatch, begun, runs):
+    fail_in("7", runs[0], monkeypatch)
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
+    with pytest.raises(RuntimeError, match="failed: one, two"):
+        pack_of(runs)()
+    assert [process.name for process in begun] == ["two"]
+
+
+def test_a_retry_that_was_preempted_before_it_began_still_happens(monkeypatch, begun, runs):
+    fail_in("7", runs[0], monkeypatch)
+    monkeypatch.setenv("SLURM_JOB_ID", "8")
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
+    with pytest.raises(RuntimeError):
+        pack_of(runs)()
+    assert [process.name for process in begun] == ["one", "two"]
 
 
 def warned_before(monkeypatch, name, call):
