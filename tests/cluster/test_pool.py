@@ -1,6 +1,7 @@
 """Pools and packed jobs at awkward moments; the processes of the runs are pretended."""
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -59,6 +60,35 @@ def pack_of(runs):
     return Pack([str(run.path) for run in runs], threads=1, max_requeues=3)
 
 
+@pytest.mark.parametrize("restarts", ["0", "1"])
+@pytest.mark.parametrize("name", ["run.json", "config.yaml", "attempt.json"])
+def test_a_damaged_run_does_not_disturb_the_others_of_its_job(
+    monkeypatch, begun, runs, name, restarts, capsys
+):
+    monkeypatch.setenv("SLURM_RESTART_COUNT", restarts)
+    (runs[0].path / name).write_text("rubbish")
+    with pytest.raises(RuntimeError, match="failed: one"):
+        pack_of(runs)()
+    assert [process.name for process in begun] == ["two"]
+    assert f"one: {runs[0].path / name}" in capsys.readouterr().out.replace("\n", "")
+
+
+def test_a_folder_that_vanishes_while_it_waits_does_not_disturb_the_others(begun, runs, tmp_path):
+    runs.append(create(tmp_path / "short", "seed=9"))
+    pool = Pool([(run, 12) for run in reversed(runs)], 1, Console(quiet=True))
+    shutil.rmtree(runs[1].path)
+    assert pool.run() == 1
+    assert [process.name for process in begun] == ["short", "one"]
+    assert pool.ended == {"short": FINISHED, "two": FAILED, "one": FAILED}
+
+
+def test_a_folder_that_is_damaged_while_it_runs_is_shown(begun, runs):
+    pool = Pool([(run, 12) for run in runs], 2, Console(quiet=True, force_terminal=True))
+    runs[0].run_file.write_text("rubbish")
+    pool.run()
+    assert "is damaged" in str(pool._table().columns[-1]._cells[0])
+
+
 def fail_in(job, run, monkeypatch):
     """Let an attempt at a run fail in a job of SLURM."""
     monkeypatch.setenv("SLURM_JOB_ID", job)
@@ -113,7 +143,7 @@ def test_a_warning_between_two_runs_does_not_lose_the_second(monkeypatch, begun,
 
 
 def test_a_run_that_is_just_being_started_is_warned_too(monkeypatch, begun, runs):
-    warned_before(monkeypatch, "_inspect", 2)
+    warned_before(monkeypatch, "_begin", 2)
     with pytest.raises(SystemExit) as left:
         pack_of(runs)()
     assert left.value.code == REQUEUE
