@@ -28,6 +28,7 @@ from s2m.run.folder import RunFolder
 from s2m.run.lock import RunLock
 from s2m.stopping import StopRequest, stop_signals
 from s2m.trained import Student, Trained, cast, open_policy
+from s2m.work import make_sure
 
 
 def summary(rows: list[Row]) -> Table:
@@ -94,9 +95,11 @@ def evaluate(
     sums = {}
     for name, rows in tables.items():
         path = folder.path / f"{name}.parquet"
+        make_sure(folder, lock)
         _write_parquet(path, rows)
         sums[name] = hashlib.sha256(path.read_bytes()).hexdigest()
     result = _result(trained, cfg, tables["episodes"])
+    make_sure(folder, lock)
     folder.write_result("evaluate", {**result, "sha256": sums})
     return FINISHED
 

@@ -4,6 +4,8 @@ What it prints goes into the run's log. Success is what the folder's result file
 only helps whoever waits for the process.
 """
 
+import os
+import socket
 import sys
 import traceback
 
@@ -43,12 +45,15 @@ def _attempt(folder: RunFolder, progress: Progress, mirror: Mirror) -> str:
 
 
 def _record(folder: RunFolder, error: Exception) -> None:
+    """Charge a failure to this attempt; to one that has taken the folder over it means nothing."""
     attempt = current_attempt(folder)
+    if attempt is None or (attempt.host, attempt.pid) != (socket.gethostname(), os.getpid()):
+        return
     lines = str(error).strip().splitlines()
     reason = lines[0] if lines else ""
     if not isinstance(error, UserError):
         reason = f"{type(error).__name__}: {reason}"
-    Events(folder, attempt.number if attempt else None).append("failed", reason=reason)
+    Events(folder, attempt.number).append("failed", reason=reason)
 
 
 if __name__ == "__main__":

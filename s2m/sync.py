@@ -15,7 +15,7 @@ from s2m.columns import one_line
 from s2m.errors import UserError, run_command
 from s2m.run.folder import RunFolder, runs_at
 from s2m.tracking.choice import DISABLED
-from s2m.tracking.client import scratch_folder, split
+from s2m.tracking.client import ClientError, scratch_folder, split
 from s2m.tracking.contents import full_name
 from s2m.tracking.send import CURRENT, Sender, tracking_of
 
@@ -62,8 +62,7 @@ def _once(sender: Sender, folders: list[RunFolder], everything: bool) -> int:
                 continue
             done = sender.send(folder)
         except Exception as error:  # whatever is wrong with one folder, the others are sent
-            said = error if isinstance(error, UserError) else repr(error)
-            failed, done = failed + 1, f"failed: {said}"
+            failed, done = failed + 1, _failure(error)
         sent += done.startswith("sent")
         print(one_line(f"[{i}/{len(folders)}] {full_name(folder)}: {done}"), flush=True)
     print(f"{sent} runs sent, {len(folders) - sent - failed - left} left as they are", end="")
@@ -72,8 +71,12 @@ def _once(sender: Sender, folders: list[RunFolder], everything: bool) -> int:
     return 1 if failed else 0
 
 
+def _failure(error: Exception) -> str:
+    return f"failed: {error if isinstance(error, UserError) else repr(error)}"
+
+
 def _watch(sender: Sender, options: argparse.Namespace) -> None:
-    """Send what is new, again and again; a network that comes and goes does not end it."""
+    """Send what is new, again and again; a network or disk that comes and goes does not end it."""
     said: dict[str, str] = {}
     asked = threading.Event()
 
@@ -83,19 +86,28 @@ def _watch(sender: Sender, options: argparse.Namespace) -> None:
             raise KeyboardInterrupt
         asked.set()
 
+    def say(name: str, done: str) -> None:
+        if done not in (CURRENT, said.get(name)):
+            print(one_line(f"{time.strftime('%H:%M:%S')} {name}: {done}"), flush=True)
+        said[name] = done
+
     before = signal.signal(signal.SIGINT, interrupt)
     try:
         while not asked.is_set():
-            for folder in takewhile(lambda _: not asked.is_set(), runs_at(options.folders)):
-                name = full_name(folder)
+            try:
+                found = runs_at(options.folders)
+            except (UserError, OSError) as error:  # as a network disk that is away for a moment
+                found = []
+                say(" ".join(options.folders), _failure(error))
+            for folder in takewhile(lambda _: not asked.is_set(), found):
                 try:
                     done = sender.follow(folder) if _wanted(folder, options.all) else CURRENT
-                except UserError as error:
+                except ClientError as error:
                     sender.forget()
-                    done = f"failed: {error}"
-                if done not in (CURRENT, said.get(name)):
-                    print(one_line(f"{time.strftime('%H:%M:%S')} {name}: {done}"), flush=True)
-                said[name] = done
+                    done = _failure(error)
+                except Exception as error:  # whatever is wrong with one folder, the others are sent
+                    done = _failure(error)
+                say(full_name(folder), done)
             asked.wait(options.every)
         raise KeyboardInterrupt
     finally:

@@ -129,6 +129,7 @@ class Trainer(Work):
         return level_changes(self.events.read(), table, start)
 
     def _finish(self) -> None:
+        self.make_sure()
         levels = {str(level): iteration for level, iteration in self._level_changes().items()}
         budget = self.cfg.budget
         self.folder.write_result(

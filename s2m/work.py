@@ -27,6 +27,12 @@ class Superseded(Busy):
     """A later attempt has taken the folder; this one must not write any more."""
 
 
+def make_sure(folder: RunFolder, lock: RunLock) -> None:
+    """Refuse to write into a folder that has been taken over."""
+    if not lock.still_mine():
+        raise Superseded(f"{folder.path} was taken over by a later attempt; leaving")
+
+
 class Work:
     """The run folder as one attempt works on it; subclasses learn."""
 
@@ -92,6 +98,7 @@ class Work:
             self.iteration = found.iteration
         last = self.journal.last()
         if last is not None or found is not None:
+            self.make_sure()  # building a simulator takes its time
             self.journal.rewind(self.iteration)
             self.events.rewind(self.iteration, last=last[0] if last else 0)
             self._mend()
@@ -123,8 +130,7 @@ class Work:
 
     def make_sure(self) -> None:
         """Refuse to write into a folder that has been taken over."""
-        if not self.lock.still_mine():
-            raise Superseded(f"{self.folder.path} was taken over by a later attempt; leaving")
+        make_sure(self.folder, self.lock)
 
     def check_divergence(self, row: dict[str, float]) -> None:
         """Refuse to go on with anything that is not a number."""
@@ -134,6 +140,7 @@ class Work:
 
     def diverged(self, what: str) -> NoReturn:
         """End the run because of something that is not a number."""
+        self.make_sure()
         self.events.append("diverged", iteration=self.iteration, what=what)
         raise Diverged(
             f"{self.folder.path} diverged at iteration {self.iteration}: {what} is not finite; "
@@ -142,6 +149,7 @@ class Work:
 
     def save(self, tag: str | None = None) -> None:
         """Write a checkpoint."""
+        self.make_sure()  # compacting would void the rows of a later attempt
         # Metrics first: then no checkpoint is ahead of them, even after a power cut.
         self.journal.compact(self.iteration)
         checkpoint.save(self.folder, self.iteration, self.state(), tag)

@@ -7,15 +7,17 @@ import subprocess
 import sys
 import time
 from collections import deque
+from contextlib import suppress
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from s2m.cluster.state import RunState, inspect
+from s2m.cluster.state import RunState, glance, in_words, inspect
 from s2m.columns import one_line
-from s2m.outcomes import BUSY, FINISHED, outcome_of
+from s2m.errors import UserError
+from s2m.outcomes import BUSY, FAILED, FINISHED, STOPPED, outcome_of
 from s2m.progress import duration
 from s2m.run.events import Events
 from s2m.run.files import open_own
@@ -69,6 +71,8 @@ class Pool:
                 if time.monotonic() - shown >= pause:
                     shown = time.monotonic()
                     self._show(live)
+            while self.waiting:
+                self._end(self.waiting.popleft(), STOPPED)
             self._show(live)
         finally:
             if live:
@@ -77,24 +81,33 @@ class Pool:
                 signal.signal(number, handler)
         return self._code()
 
-    def _inspect(self, name: str) -> RunState:
-        return inspect(*self.runs[name])
+    def _glance(self, name: str) -> RunState:
+        return glance(*self.runs[name], None)
 
     def _start(self) -> None:
         while self.waiting and len(self.running) < self.workers and not self.interrupted:
             name = self.waiting.popleft()
-            folder, _ = self.runs[name]
-            # Somebody else may have finished it while it waited here.
-            if self._inspect(name).status == FINISHED:
-                self._end(name, FINISHED)
-                continue
-            limit = {f"{library}_NUM_THREADS": str(self.threads) for library in ("OMP", "MKL")}
-            with os.fdopen(open_own(folder.log, os.O_WRONLY | os.O_APPEND), "ab") as log:
-                self.running[name] = subprocess.Popen(
-                    [sys.executable, "-m", "s2m.job", str(folder.path)],
-                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **limit},
-                    start_new_session=True, preexec_fn=_prepare,
-                )  # fmt: skip
+            try:
+                self._begin(name)
+            except Exception as error:  # whatever is wrong with its folder, the others are executed
+                self.console.print(f"{name}: {in_words(error)}", highlight=False, markup=False)
+                self._end(name, FAILED)
+
+    def _begin(self, name: str) -> None:
+        folder, total = self.runs[name]
+        # Somebody else may have finished it while it waited here.
+        if inspect(folder, total).status == FINISHED:
+            self._end(name, FINISHED)
+            return
+        limit = {f"{library}_NUM_THREADS": str(self.threads) for library in ("OMP", "MKL")}
+        with os.fdopen(open_own(folder.log, os.O_WRONLY | os.O_APPEND), "ab") as log:
+            process = self.running[name] = subprocess.Popen(
+                [sys.executable, "-m", "s2m.job", str(folder.path)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **limit},
+                start_new_session=True, preexec_fn=_prepare,
+            )  # fmt: skip
+        if self.interrupted:  # a signal that came while it was not yet among those running
+            process.send_signal(self.interrupted)
 
     def _collect(self) -> None:
         for name, process in list(self.running.items()):
@@ -108,10 +121,11 @@ class Pool:
     def _note_kill(self, name: str, pid: int, number: int) -> None:
         """Write down what a process that was killed could not."""
         folder, _ = self.runs[name]
-        attempt = current_attempt(folder)
-        if attempt is not None and attempt.pid == pid and attempt.ended is None:
-            reason = signal.Signals(number).name
-            Events(folder, attempt.number).append("killed", reason=reason)
+        with suppress(UserError, OSError):  # of a folder that is damaged or gone
+            attempt = current_attempt(folder)
+            if attempt is not None and attempt.pid == pid and attempt.ended is None:
+                reason = signal.Signals(number).name
+                Events(folder, attempt.number).append("killed", reason=reason)
 
     def _end(self, name: str, outcome: str) -> None:
         self.ended[name] = outcome
@@ -136,7 +150,7 @@ class Pool:
             live.update(self._table(), refresh=True)
             return
         for name in self.running:
-            state = self._inspect(name)
+            state = self._glance(name)
             self.console.print(
                 f"{name}: {state.iteration}/{state.total} level {state.level or '–'}, "
                 f"end in {duration(state.left)}", highlight=False,
@@ -145,12 +159,12 @@ class Pool:
     def _table(self) -> Table:
         table = Table("run", "state", "level", "iteration", "s/iteration", "end", "last event")
         for name in self.runs:
-            state = self._inspect(name)
+            state = self._glance(name)
             status = "running" if name in self.running else self.ended.get(name, "waiting")
             table.add_row(
                 name, status, str(state.level or ""), f"{state.iteration}/{state.total}",
                 f"{state.seconds:.2f}" if state.seconds else "",
                 duration(state.left) if name in self.running else "",
-                Text(one_line(state.last_event)),
+                Text(one_line(state.last_event or state.failure)),
             )  # fmt: skip
         return table

@@ -3,6 +3,7 @@
 The exit code says how it went, and the job's script acts on it: REQUEUE asks to be started again.
 """
 
+import os
 import signal
 import subprocess
 import sys
@@ -13,13 +14,13 @@ from typing import Any
 from rich.console import Console
 
 from s2m.cluster.local import Pool
-from s2m.cluster.state import inspect, total_iterations
+from s2m.cluster.state import in_words, inspect, total_iterations
 from s2m.errors import UserError
 from s2m.outcomes import CODES, FAILED, STOPPED
 from s2m.run.clock import timestamp
 from s2m.run.files import write_json
 from s2m.run.folder import RunFolder
-from s2m.run.lock import slurm_restarts
+from s2m.run.lock import current_attempt, slurm_restarts
 from s2m.stopping import SIGNALS
 
 REQUEUE = CODES[STOPPED]
@@ -35,15 +36,10 @@ class Pack:
 
     def __call__(self) -> None:
         """Execute the runs; leave with REQUEUE if SLURM wants the node back before they end."""
-        folders = [RunFolder.open(path) for path in self.runs]
-        # Started again, it must not repeat what has failed: only the user decides that.
-        failed = [f for f in folders if slurm_restarts() and _state(f) == FAILED]
-        pool = Pool(
-            [(f, total_iterations(f.config())) for f in folders if f not in failed],
-            workers=len(folders), console=Console(width=140), threads=self.threads,
-        )  # fmt: skip
+        due, broken = self._sort()
+        console = Console(width=140)
+        pool = Pool(due, workers=len(self.runs), console=console, threads=self.threads)
         pool.run()
-        broken = [f.path.name for f in failed]
         broken += [name for name, outcome in pool.ended.items() if outcome == FAILED]
         if pool.interrupted and STOPPED in pool.ended.values():
             if slurm_restarts() >= self.max_requeues:
@@ -52,6 +48,22 @@ class Pack:
         if broken:
             raise RuntimeError(f"failed: {', '.join(broken)}")
 
+    def _sort(self) -> tuple[list[tuple[RunFolder, int]], list[str]]:
+        """Return the runs to execute, each with its iterations, and the names of the others."""
+        due, broken = [], []
+        for path in self.runs:
+            folder = RunFolder(path)
+            try:
+                # Started again, it must not repeat what has failed in it: only the user decides so.
+                if slurm_restarts() and _has_failed_here(folder):
+                    broken.append(folder.path.name)
+                else:
+                    due.append((folder, total_iterations(folder.config())))
+            except Exception as error:  # whatever is wrong with its folder, the others are executed
+                print(f"{folder.path.name}: {in_words(error)}", flush=True)
+                broken.append(folder.path.name)
+        return due, broken
+
     def checkpoint(self) -> Any:
         """Tell submitit, should the warning come before the runs have begun, to start afresh."""
         from submitit.helpers import DelayedSubmission
@@ -59,8 +71,11 @@ class Pack:
         return DelayedSubmission(self)
 
 
-def _state(folder: RunFolder) -> str:
-    return inspect(folder, 0).status
+def _has_failed_here(folder: RunFolder) -> bool:
+    """Tell whether a run failed in this very job; an earlier failure is what a retry is for."""
+    attempt = current_attempt(folder)
+    here = attempt is not None and attempt.job == os.environ.get("SLURM_JOB_ID")
+    return here and inspect(folder, 0).status == FAILED
 
 
 @dataclass

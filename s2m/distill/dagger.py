@@ -121,6 +121,7 @@ class Distiller(Work):
                     )
                 driver = self._agent if round_ else None
                 steps = collect(self.cfg, self.classroom, driver, what, self._watch(what.steps))
+                self.make_sure()
                 write_steps(paths[-1], steps)
         return DataSet(paths)
 
@@ -195,6 +196,7 @@ class Distiller(Work):
             raise _Stop
 
     def _finish(self) -> None:
+        self.make_sure()
         # The steps have served; deleting them first means that a kill leaves nothing behind.
         if not self.cfg.distill.keep_data and self.data.exists():
             shutil.rmtree(self.data)

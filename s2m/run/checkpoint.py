@@ -11,6 +11,7 @@ import logging
 import pickle
 import re
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,9 @@ from s2m.run.seal import MARK, TRAILER, sealing
 
 KEEP = 3
 """Untagged checkpoints that stay."""
+
+ASIDE = ".damaged"
+"""What is added to the name of a checkpoint that a run has gone back behind."""
 
 _NAME = re.compile(r"(\d{9})(?:-([a-z0-9]{1,20}))?\.pt")
 _PLAIN = (bool, int, float, str, bytes, type(None))
@@ -54,8 +58,8 @@ def save(
     """Store the state after an iteration and return its path.
 
     The state is nested dicts, lists and tuples of tensors, numbers and text. Of the checkpoints up
-    to this iteration the last `keep` stay, and all with a tag (`level3`, `final`); later ones can
-    only be damaged files that a resumed run has gone back behind, and are left alone.
+    to this iteration the last `keep` stay, and all with a tag (`level3`, `final`); later ones do
+    not count, lest damaged files should drive out sound ones.
     """
     name = f"{iteration:09d}{f'-{tag}' if tag else ''}.pt"
     if not _NAME.fullmatch(name) or keep < 1:
@@ -100,11 +104,20 @@ def saved(folder: RunFolder) -> list[Path]:
 
 
 def load(path: Path) -> Checkpoint:
-    """Load a checkpoint; a CheckpointError says in one line why it cannot be used."""
+    """Load a checkpoint; a CheckpointError says in one line why it cannot be used.
+
+    One that is there and cannot be read, as from a disk that is away, is only a UserError: it may
+    be sound.
+    """
     try:
         data = memoryview(path.read_bytes())
-    except OSError as error:
+    except FileNotFoundError as error:
         raise CheckpointError(f"cannot read {path}: {error.strerror}") from None
+    except OSError as error:
+        raise UserError(
+            f"cannot read {path}: {error.strerror}; try again when that has passed, or move it "
+            "away to go on from the checkpoint before it"
+        ) from None
     content, trailer = data[:-TRAILER], bytes(data[-TRAILER:])
     if not trailer.startswith(MARK):
         raise CheckpointError(f"{path} has no checksum: it was cut off, or s2m did not write it")
@@ -127,7 +140,8 @@ def load_latest(folder: RunFolder, events: Events | None = None) -> Checkpoint |
     """Load the newest sound checkpoint; None if there is none.
 
     Each one that had to be passed over is said in a warning and, by a writer who gives its events,
-    recorded among them.
+    recorded among them and put aside: what was done after the one before it is about to be void,
+    and a file that turned out readable later would be ahead of its metrics.
     """
     for path in reversed(saved(folder)):
         try:
@@ -136,4 +150,6 @@ def load_latest(folder: RunFolder, events: Events | None = None) -> Checkpoint |
             log.warning("%s; falling back to the checkpoint before it", error)
             if events is not None:
                 events.append("checkpoint_fallback", file=path.name, reason=str(error))
+                with suppress(FileNotFoundError):
+                    path.replace(path.with_name(f"{path.name}{ASIDE}"))
     return None

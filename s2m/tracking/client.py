@@ -45,6 +45,10 @@ def scratch_folder() -> Iterator[Path]:
             tempfile.tempdir = before[1]
 
 
+class ClientError(UserError):
+    """What the client or the server had to say; whatever is open there may be broken."""
+
+
 class Project:
     """A W&B project as the owner of an API key sees it."""
 
@@ -71,14 +75,20 @@ class Project:
         return f"{self.entity}/{self.name}"
 
     @contextmanager
-    def explained(self) -> Iterator[None]:
-        """Turn whatever the client raises into a UserError of one line."""
+    def explained(self, folder: Path | None = None) -> Iterator[None]:
+        """Turn whatever the client raises into a ClientError of one line.
+
+        Files below `folder` are not the client's: what is wrong with them is a UserError.
+        """
         try:
             yield
         except UserError:
             raise
         except Exception as error:
-            raise UserError(explain(error, self.entity, self.name)) from error
+            name = error.filename if isinstance(error, OSError) else None
+            if folder and isinstance(name, str) and Path(name).is_relative_to(folder):
+                raise UserError(f"cannot read {name}: {error.strerror}") from None
+            raise ClientError(explain(error, self.entity, self.name)) from error
 
     def find(self, run_id: str) -> Any | None:
         """Return a run of the project, or None if there is none of that id."""

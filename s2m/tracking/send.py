@@ -81,20 +81,21 @@ class Sender:
                     return BUSY
                 cfg = tracking_of(folder)
                 session = Session(folder, cfg, self.project(cfg), self.scratch, final=False)
+            # It stays open even if the folder cannot be read just now.
+            self._sessions[folder.path] = session, token, owned.pop_all()
             before = session.rows
             session.push()
-            self._sessions[folder.path] = session, token, owned.pop_all()
             return f"sent {session.rows - before} rows" if session.rows > before else CURRENT
 
     def leave(self) -> None:
         """Close what `follow` has kept open."""
         for session, _, stack in self._sessions.values():
-            with stack:
+            with stack, suppress(UserError):  # what was not sent still stands in the folder
                 session.close(RUNNING)
         self._sessions.clear()
 
     def forget(self) -> None:
-        """Drop all connections after an error; what was open is compared anew the next time."""
+        """Drop all connections after a ClientError; what was open is compared anew next time."""
         import wandb
 
         for _, _, stack in self._sessions.values():

@@ -7,6 +7,7 @@ from typing import Any
 
 from s2m.config import TrackingCfg
 from s2m.outcomes import FINISHED, STOPPED
+from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.journal import KEPT, Journal
 from s2m.run.metrics import ITERATION, Row, merge
@@ -46,6 +47,9 @@ class Session:
         self.folder, self.project, self.cfg = folder, project, cfg
         self.rows = self.files = 0
         """What was sent so far."""
+        self._rewinds = len(_rewinds(folder))
+        # Before W&B is asked for anything: a folder that cannot be read shall cost nothing there.
+        table = Journal(folder).table()
         found = project.find(contents.run_id(folder))
         self._sent, self._shown = _arrived(project, found, scratch) if found else ({}, {})
         mirrored = project.table(found, scratch) if found else merge(None, {}, math.inf)
@@ -67,7 +71,6 @@ class Session:
             self.run.define_metric(ITERATION, hidden=True)
             self.run.define_metric("*", step_metric=ITERATION)
         self._stamp: tuple[Any, ...] = ()
-        table = Journal(folder).table()
         self._last = int(table[ITERATION][-1].as_py()) if len(table) else -1
         limit, rows = missing(table, mirrored)
         with project.explained():
@@ -77,12 +80,23 @@ class Session:
 
     def push(self, ended: bool = False) -> None:
         """Send the rows and files that are new."""
-        with self.project.explained():
-            self._log(self._new_rows())
+        with self.project.explained(self.folder.path):
             stamp = contents.stamp(self.folder)
+            if stamp != self._stamp:
+                self._go_back()
+            self._log(self._new_rows())
             if stamp != self._stamp or ended:
-                self._stamp = stamp
                 self._send_files(ended)
+                self._stamp = stamp
+
+    def _go_back(self) -> None:
+        """Void what the run has taken back: an attempt may resume after the first look at it."""
+        found = _rewinds(self.folder)
+        limit = min(found[self._rewinds :], default=self._last)
+        self._rewinds = len(found)
+        if limit < self._last:
+            self.run.log({REWIND: limit})
+            self._last = limit
 
     def _new_rows(self) -> list[tuple[int, Row]]:
         newest = Journal(self.folder).tail(KEPT)
@@ -111,8 +125,8 @@ class Session:
         self._sent = sums
         shown = self._shown
         if "evaluate.json" in sums and shown.get(SUCCESS) != sums["evaluate.json"]:
-            shown[SUCCESS] = sums["evaluate.json"]
             self.run.log({MEDIA + name: table for name, table in tables(self.folder).items()})
+            shown[SUCCESS] = sums["evaluate.json"]
         for checksum, name, film in films(self.folder):
             if shown.get(name) != checksum:
                 shown[name] = checksum
@@ -136,6 +150,11 @@ class Session:
             if outcome == STOPPED:
                 self.run.mark_preempting()
             self.run.finish(exit_code=0 if outcome == FINISHED else 1)
+
+
+def _rewinds(folder: RunFolder) -> list[int]:
+    """Return to which iterations a run has gone back, oldest first."""
+    return [event["iteration"] for event in Events(folder).read() if event["kind"] == "rewind"]
 
 
 def _arrived(project: Project, run: Any, scratch: Path) -> tuple[dict[str, str], dict[str, str]]:

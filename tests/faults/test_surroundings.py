@@ -8,11 +8,17 @@ import time
 import pytest
 
 from s2m import status
+from s2m.episodes import run_episodes
+from s2m.evaluate import evaluate
 from s2m.outcomes import BUSY, CODES
+from s2m.progress import Progress
 from s2m.run import checkpoint
 from s2m.run.journal import Journal
 from s2m.run.lock import Busy, RunLock
 from s2m.stages import execute
+from s2m.stopping import StopRequest
+from s2m.train import train
+from s2m.work import Superseded
 from tests.faults.kills import ended_by, in_child
 from tests.faults.numbers import SOURCES, diverge
 from tests.faults.runs import differences, finish, kinds, student, teacher
@@ -83,6 +89,46 @@ def test_a_thief_takes_over_and_the_orphan_spoils_nothing(tmp_path, calm):
     os.kill(orphan, signal.SIGCONT)
     assert ended_by(orphan) == 1
     assert differences(folder, calm[1]) == []
+
+
+def taken_over(folder, moment, monkeypatch):
+    """Let a run lose its folder just before it leaves, ends training or has been judged."""
+    stop, calls = StopRequest(), []
+
+    def lose(*_):
+        RunLock.acquire(folder, steal=True).release()
+
+    def watch():
+        calls.append(1)
+        if moment == "leave" and len(calls) == 8:
+            lose()
+            stop.reason = "SIGTERM"
+
+    def judge(*given):
+        lose()
+        return run_episodes(*given)
+
+    progress = Progress.silent()
+    if moment == "finish":
+        monkeypatch.setattr(progress, "iteration", lambda at, *_: lose() if at == 24 else None)
+    monkeypatch.setattr("s2m.evaluate.run_episodes", judge)
+    with RunLock.acquire(folder) as lock:
+        train(folder, lock, stop, progress, watch=watch)
+        evaluate(folder, lock, stop, progress)
+
+
+@pytest.mark.parametrize("moment", ["leave", "finish", "judged"])
+def test_an_orphan_asks_before_whatever_it_writes_last(tmp_path, calm, moment, monkeypatch):
+    folder = teacher(tmp_path)
+    with pytest.raises(Superseded, match="was taken over by a later attempt"):
+        taken_over(folder, moment, monkeypatch)
+    monkeypatch.undo()
+    assert "stopped" not in kinds(folder)
+    if moment == "leave":
+        assert folder.checkpoints / "000000007.pt" not in checkpoint.saved(folder)
+    assert (folder.result("train") is None) == (moment != "judged")
+    assert folder.result("evaluate") is None and not (folder.path / "episodes.parquet").exists()
+    assert differences(finish(folder), calm[1]) == []
 
 
 @pytest.mark.parametrize("source", SOURCES)

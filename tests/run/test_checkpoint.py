@@ -1,12 +1,16 @@
+import errno
 import hashlib
+import os
 import pickle
 import resource
 from collections import OrderedDict
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from s2m.errors import UserError
 from s2m.run.checkpoint import CheckpointError, load, load_latest, save, saved
 from s2m.run.events import Events
 
@@ -136,6 +140,36 @@ def test_an_unsound_checkpoint_is_passed_over(folder, caplog, spoil):
     (event,) = events.read()
     assert (event["kind"], event["file"]) == ("checkpoint_fallback", path.name)
     assert "falling back" in caplog.text and "\n" not in event["reason"]
+    # Should it turn out to be readable, nobody must go on from it: the run has gone back.
+    assert names(folder) == ["000000001.pt"]
+    assert path.with_name("000000002.pt.damaged").is_symlink() == (spoil == "gone")
+
+
+def test_a_reader_leaves_an_unsound_checkpoint_where_it_is(folder):
+    save(folder, 1, {})
+    save(folder, 2, {}).write_bytes(b"")
+    assert load_latest(folder).iteration == 1
+    assert names(folder) == ["000000001.pt", "000000002.pt"]
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE, errno.EACCES])
+def test_a_checkpoint_that_cannot_be_read_just_now_is_not_passed_over(folder, monkeypatch, number):
+    save(folder, 1, {})
+    newest = save(folder, 2, {})
+    read = Path.read_bytes
+
+    def fail(path):
+        if path == newest:
+            raise OSError(number, os.strerror(number), str(path))
+        return read(path)
+
+    events = Events(folder, attempt=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", fail)
+        with pytest.raises(UserError, match=f"000000002.pt: {os.strerror(number)}; try again"):
+            load_latest(folder, events)
+    assert events.read() == []
+    assert load_latest(folder, events).iteration == 2
 
 
 def test_a_pickle_is_refused_and_never_run(folder, tmp_path):

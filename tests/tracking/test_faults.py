@@ -10,6 +10,7 @@ from s2m.outcomes import FINISHED, STOPPED
 from s2m.run.events import Events
 from s2m.run.journal import Journal
 from s2m.stages import execute
+from s2m.work import Work
 from tests.test_train import assert_same, create, outcome
 from tests.tracking.conftest import assert_mirrored, stored, sync, train, until
 from tests.tracking.standin.server import KEY
@@ -59,8 +60,8 @@ def test_an_online_run_is_mirrored_as_it_trains(server, make, calm):
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
 
 
-def test_a_killed_run_goes_on_from_an_older_checkpoint(server, make, calm):
-    folder = make()
+def killed_at_nine(server, folder):
+    """Mirror a run, kill it before its tenth iteration, and wait until its follower has ended."""
     child = os.fork()
     if child == 0:
         try:
@@ -72,10 +73,33 @@ def test_a_killed_run_goes_on_from_an_older_checkpoint(server, make, calm):
     os.waitpid(child, 0)
     # Its follower sends the end of the dead attempt before the next one takes over.
     until(lambda: has_rows(server, folder, 9)() and stored(server, folder).exit_code == 1)(None)
+
+
+def test_a_killed_run_goes_on_from_an_older_checkpoint(server, make, calm):
+    folder = make()
+    killed_at_nine(server, folder)
     train(folder)
     assert_same(outcome(folder), calm)
     assert stored(server, folder).state == "finished"
     assert_made_up_for(server, folder)
+
+
+def test_a_mirror_that_is_quicker_than_the_resumption_takes_back_what_it_has(
+    server, make, calm, monkeypatch
+):
+    folder = make()
+    killed_at_nine(server, folder)
+    resume = Work.resume
+
+    def late(work):
+        until(lambda: "mirrored at" in folder.tracking_log.read_text())(None)
+        resume(work)
+
+    monkeypatch.setattr(Work, "resume", late)
+    train(folder)
+    assert_same(outcome(folder), calm)
+    # Without another look: the times of what was done again are not those of the dead attempt.
+    assert_mirrored(server, folder)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR2])

@@ -1,5 +1,6 @@
 """The sync command: what goes along, what is passed over, what it says, and --watch."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -11,10 +12,15 @@ import imageio.v3 as imageio
 import numpy as np
 import pytest
 
+from s2m import sync as sync_command
 from s2m.distill.request import compose_student
+from s2m.errors import UserError
 from s2m.outcomes import FINISHED
-from s2m.run.folder import RunFolder
+from s2m.run.folder import RunFolder, runs_at
+from s2m.run.lock import RunLock
 from s2m.stages import execute
+from s2m.tracking.client import ClientError, Project
+from s2m.tracking.send import Sender
 from tests.analysis.synthetic import Spec, write_run
 from tests.tracking.conftest import PROJECT, assert_mirrored, stored, sync, train, until
 
@@ -118,6 +124,104 @@ def test_a_place_that_takes_nothing_is_said(server, tmp_path, entity, said):
     done = sync(tmp_path / "runs", "--project", f"{entity}/p" if entity else PROJECT)
     assert done.returncode == 1 and said in done.stdout, done.stdout + done.stderr
     assert not done.stderr
+
+
+class Sends:
+    """A sender for whom the first folder cannot be written to, or the server be reached."""
+
+    def __init__(self, error):
+        self.error, self.rounds, self.forgotten, self.left = error, 0, 0, 0
+
+    def follow(self, folder):
+        if folder.identity.seed == 40:
+            self.rounds += 1
+            raise self.error
+        if self.rounds == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return f"sent row {self.rounds}"
+
+    def forget(self):
+        self.forgotten += 1
+
+    def leave(self):
+        self.left += 1
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "forgotten"),
+    [
+        (PermissionError(13, "Permission denied"), "PermissionError(13, 'Permission denied')", 0),
+        (UserError("run.json is damaged"), "run.json is damaged", 0),
+        (ClientError("cannot reach W&B"), "cannot reach W&B", 3),
+    ],
+)
+def test_watch_goes_on_beside_a_folder_that_fails(tmp_path, capsys, error, said, forgotten):
+    for seed in (40, 41):
+        write_run(tmp_path, Spec(seed=seed, iterations=9, rows=3))
+    sends = Sends(error)
+    options = sync_command._parse([str(tmp_path), "--watch", "--every", "0.01"])
+    with pytest.raises(KeyboardInterrupt):
+        sync_command._watch(sends, options)
+    out = capsys.readouterr().out
+    assert out.count(f"failed: {said}") == 1
+    assert all(f"sent row {i}" in out for i in (1, 2, 3))
+    assert (sends.forgotten, sends.left) == (forgotten, 1)
+
+
+def test_watch_goes_on_when_the_disk_is_away_for_a_moment(tmp_path, capsys, monkeypatch):
+    write_run(tmp_path, Spec(seed=41, iterations=9, rows=3))
+    sends, looks = Sends(None), []
+
+    def look(folders):
+        looks.append(folders)
+        if len(looks) == 1:
+            raise OSError(errno.ESTALE, "Stale file handle")
+        sends.rounds = 3
+        return runs_at(folders)
+
+    monkeypatch.setattr(sync_command, "runs_at", look)
+    options = sync_command._parse([str(tmp_path), "--watch", "--every", "0.01"])
+    with pytest.raises(KeyboardInterrupt):
+        sync_command._watch(sends, options)
+    out = capsys.readouterr().out
+    assert "Stale file handle" in out and "sent row 3" in out
+
+
+def test_a_folder_that_cannot_be_read_for_a_moment_is_followed_on(make, tmp_path, monkeypatch):
+    opened = []
+
+    class Unlucky:
+        rows = pushed = 0
+
+        def __init__(self, *_, **__):
+            opened.append(self)
+
+        def push(self):
+            self.pushed += 1
+            if self.pushed == 1:
+                raise UserError("cannot read journal.jsonl: Stale file handle")
+            self.rows += 2
+
+    monkeypatch.setattr("s2m.tracking.send.Session", Unlucky)
+    monkeypatch.setattr(Sender, "project", lambda *_: None)
+    folder, sender = make(), Sender(tmp_path)
+    with RunLock.acquire(folder):
+        with pytest.raises(UserError, match="Stale"):
+            sender.follow(folder)
+        assert sender.follow(folder) == "sent 2 rows"
+    assert len(opened) == 1
+
+
+def test_a_file_of_the_run_that_cannot_be_read_is_no_error_of_wandb(tmp_path):
+    project = object.__new__(Project)
+    project.entity, project.name = "team", "project"
+    with pytest.raises(UserError, match="cannot read .*journal.jsonl: Is a directory") as caught:
+        with project.explained(tmp_path):
+            (tmp_path / "journal.jsonl").mkdir()
+            (tmp_path / "journal.jsonl").read_bytes()
+    assert not isinstance(caught.value, ClientError)
+    with pytest.raises(ClientError, match="cannot reach"), project.explained(tmp_path):
+        raise ConnectionError("connection refused")
 
 
 @pytest.mark.slow
