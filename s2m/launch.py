@@ -70,16 +70,27 @@ def launch(cells: Sequence[RunCfg | StudentCfg], steps: list[Step], many: bool) 
     if cfg.dry:
         from s2m.cluster.preview import preview
 
-        preview(make_plan(cells, Queue.read()), steps, console)
+        preview(make_plan(cells, _queue(False, console)), steps, console)
         return 0
     if many and (note := choose(cfg.tracking).note):
         console.print(note, highlight=False)
     with launch_lock(root):
-        plan = make_plan(cells, Queue.read())
+        queue = _queue(slurm, console)
+        plan = make_plan(cells, queue)
         create_folders(plan)
         if slurm:
-            return _submit(plan, steps, console)
+            return _submit(plan, steps, queue, console)
     return _pool(plan, steps, console) if many else _foreground(plan[0])
+
+
+def _queue(required: bool, console: Console) -> Queue | None:
+    """Ask SLURM for its queue; what it does not tell of must not be submitted twice."""
+    queue = Queue.read()
+    if required and (queue is None or queue.silent):
+        raise SlurmError("squeue does not answer: nothing was submitted")
+    if queue and queue.silent:
+        console.print("squeue does not answer: runs that were submitted count as queued")
+    return queue
 
 
 def _foreground(cell: Cell) -> int:
@@ -114,11 +125,11 @@ def _pool(plan: list[Cell], steps: list[Step], console: Console) -> int:
     return code
 
 
-def _submit(plan: list[Cell], steps: list[Step], console: Console) -> int:
+def _submit(plan: list[Cell], steps: list[Step], queue: Queue | None, console: Console) -> int:
     from s2m.cluster.slurm import Submitter
 
     due, runs = _due(plan, console), _names(plan)
-    pending = [step for step in steps if due or not _settled(step, runs)]
+    pending = [step for step in steps if due or not _settled(step, runs, queue)]
     if not due and not pending:
         console.print("nothing to submit")
         return _damaged(plan)
@@ -138,8 +149,8 @@ def _submit(plan: list[Cell], steps: list[Step], console: Console) -> int:
     return _damaged(plan)
 
 
-def _settled(step: Step, runs: list[str]) -> bool:
-    return step.covers(runs) or step.state(Queue.read()) in (QUEUED, RUNNING)
+def _settled(step: Step, runs: list[str], queue: Queue | None) -> bool:
+    return step.covers(runs) or step.state(queue) in (QUEUED, RUNNING)
 
 
 def _damaged(plan: list[Cell]) -> int:

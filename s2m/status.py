@@ -69,7 +69,7 @@ def survey(root: Path) -> list[Entry]:
         except Exception as error:  # whatever is wrong with one folder, the others are shown
             found.append((folder, RunState(UNREADABLE, failure=in_words(error))))
     ended = [folder for folder, state in found if _has_ended(state)]
-    final = final_states_of(ended) if queue else {}
+    final = final_states_of(ended) if queue and not queue.silent else {}
     entries = []
     for folder, state in found:
         verdict = ""

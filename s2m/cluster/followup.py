@@ -57,8 +57,10 @@ class Step:
         except UserError:
             return "unreadable"
         job = queue.find(submission.job, submission.name) if submission and queue else None
+        if submission is None:
+            return "new"
         if job is None:
-            return "ended" if submission else "new"
+            return "queued" if queue and queue.silent else "ended"
         return "queued" if job.waits else "running"
 
     def covers(self, runs: Sequence[str]) -> bool:

@@ -78,10 +78,14 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
     row: dict[str, float] = rows[-1][1] if rows else {}
     times = [t for _, values in rows if 0 <= (t := values.get("time/iteration", -1.0)) < LONGEST]
     last_event = _describe(events[-1]) if events else ""
-    if job is not None and job.waits:
-        last_event = f"waits in the queue: {job.reason}"
+    status = _status(stages, attempt, failure, job, queue)
+    # Without an answer nobody knows of a job that was submitted: it may well be waiting.
+    if submission and queue and queue.silent and status in (NEW, RESUME):
+        status = QUEUED
+    if status == QUEUED:
+        last_event = f"waits in the queue: {job.reason if job else 'squeue does not answer'}"
     return RunState(
-        status=_status(stages, attempt, failure, job, queue),
+        status=status,
         stage=stages[0] if stages else "",
         iteration=learnt["iterations"] if learnt else rows[-1][0] if rows else 0,
         total=total,

@@ -70,6 +70,9 @@ def test_the_queue_knows_jobs_by_id_and_name(monkeypatch):
 
 def test_an_unanswered_question_is_not_an_empty_queue(monkeypatch):
     answer(monkeypatch, "", code=1)
+    queue = Queue.read()
+    assert queue.silent and queue.has("8") is None
+    monkeypatch.setattr(slurm_queue.shutil, "which", lambda name: None)
     assert Queue.read() is None
 
 

@@ -1,0 +1,54 @@
+"""Launches where commands that answer like SLURM's stand in for it: no job ever starts."""
+
+import pytest
+from jobs import TINY, launch, states
+
+from benchmarks.simulated import pretend_slurm
+from s2m.cluster.submission import submission_of
+from s2m.errors import UserError
+from s2m.launch import main
+from s2m.run.folder import find_runs
+
+HERE = [word for word in TINY if not word.startswith("cluster")]
+"""The same runs, but on this machine."""
+
+
+@pytest.fixture
+def pretended(tmp_path, monkeypatch):
+    """A folder with the commands, and `queue`, a line per job or array."""
+    folder = tmp_path / "slurm"
+    monkeypatch.setenv("PATH", pretend_slurm(folder)["PATH"])
+    return folder
+
+
+def silence(folder):
+    (folder / "squeue").write_text("#!/bin/sh\nexit 1\n")
+
+
+def jobs(folder):
+    return [line.split()[0] for line in (folder / "queue").read_text().splitlines()]
+
+
+def test_nothing_is_submitted_while_squeue_is_silent(pretended, tmp_path):
+    root = tmp_path / "runs"
+    launch(root, "seed=1,2")
+    before = [submission_of(run.submitted) for run in find_runs(root)]
+    silence(pretended)
+    with pytest.raises(UserError, match="squeue does not answer: nothing was submitted"):
+        launch(root, "seed=1,2")
+    assert jobs(pretended) == ["1"]
+    assert [submission_of(run.submitted) for run in find_runs(root)] == before
+
+
+def test_submitted_runs_count_as_queued_while_squeue_is_silent(pretended, tmp_path, capsys):
+    root = tmp_path / "runs"
+    launch(root, "seed=1")
+    silence(pretended)
+    assert set(states(root).values()) == {"queued"}
+    capsys.readouterr()
+    assert main(["-m", *HERE, f"root={root}", "seed=1"]) == 0
+    out = capsys.readouterr().out
+    assert "squeue does not answer: runs that were submitted count as queued" in out
+    assert "1 of 1 runs are queued and left alone" in out
+    assert launch(root, "seed=1", "dry=true") == 0
+    assert "0 of 1 runs would be executed" in capsys.readouterr().out
