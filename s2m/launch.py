@@ -121,7 +121,9 @@ def _pool(plan: list[Cell], steps: list[Step], console: Console) -> int:
         if due or not step.covers(runs):
             step.forget()
             step.record.parent.mkdir(parents=True, exist_ok=True)
-            FollowUp(step.command, str(step.record), runs, str(CONF.parent))()
+            if not FollowUp(step.command, str(step.record), runs, str(CONF.parent)).run():
+                console.print("interrupted: the same command goes on")
+                return INTERRUPTED_CODE
     return code
 
 
