@@ -35,7 +35,8 @@ COMMANDS = {
 eval "script=\\${$#}"
 name=$(sed -n 's/^#SBATCH --job-name=//p' "$script")
 last=$(sed -n 's/^#SBATCH --array=0-\\([0-9]*\\).*/\\1/p' "$script")
-number=$(( $(wc -l < "$queue") + 1 ))
+number=$(cat "$queue.next" 2>/dev/null || echo 1)
+echo $((number + 1)) > "$queue.next"
 echo "$number $name $last" >> "$queue"
 echo "Submitted batch job $number"
 """,

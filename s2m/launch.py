@@ -12,6 +12,7 @@ python -m s2m.status shows where runs stand, s2m.logs RUN what one printed, s2m.
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -20,7 +21,7 @@ from s2m.cluster.cells import compose_cells, expand, follow_ups, sweep_names
 from s2m.cluster.config import CLUSTERS, SlurmCfg
 from s2m.cluster.followup import Step, make_steps
 from s2m.cluster.plan import Cell, create_folders, make_plan
-from s2m.cluster.queue import Queue, SlurmError
+from s2m.cluster.queue import Queue, SlurmError, ask
 from s2m.cluster.state import QUEUED, RUNNING, UNREADABLE
 from s2m.cluster.submission import launch_lock, submission_of
 from s2m.compose import CONF, describe
@@ -80,7 +81,7 @@ def launch(cells: Sequence[RunCfg | StudentCfg], steps: list[Step], many: bool) 
         create_folders(plan)
         if slurm:
             return _submit(plan, steps, queue, console)
-    return _pool(plan, steps, console) if many else _foreground(plan[0])
+    return _pool(plan, steps, queue, console) if many else _foreground(plan[0])
 
 
 def _queue(required: bool, console: Console) -> Queue | None:
@@ -105,25 +106,23 @@ def _foreground(cell: Cell) -> int:
     return CODES[mirror.outcome]
 
 
-def _pool(plan: list[Cell], steps: list[Step], console: Console) -> int:
+def _pool(plan: list[Cell], steps: list[Step], queue: Queue | None, console: Console) -> int:
     from s2m.cluster.local import INTERRUPTED_CODE, Pool
     from s2m.cluster.pack import FollowUp
 
-    due = _due(plan, console)
+    due, runs = _due(plan, console), _names(plan)
+    pending = [step for step in steps if due or not step.covers(runs)]
+    _withdraw(pending, queue)
     code = Pool(
         [(cell.folder, cell.state.total) for cell in due], plan[0].cfg.cluster.workers, console
     ).run()
-    runs = _names(plan)
     if code == INTERRUPTED_CODE:
         return code
     code = code or _damaged(plan)
-    for step in steps:
-        if due or not step.covers(runs):
-            step.forget()
-            step.record.parent.mkdir(parents=True, exist_ok=True)
-            if not FollowUp(step.command, str(step.record), runs, str(CONF.parent)).run():
-                console.print("interrupted: the same command goes on")
-                return INTERRUPTED_CODE
+    for step in pending:
+        if not FollowUp(step.command, str(step.record), runs, str(CONF.parent)).run():
+            console.print("interrupted: the same command goes on")
+            return INTERRUPTED_CODE
     return code
 
 
@@ -135,6 +134,7 @@ def _submit(plan: list[Cell], steps: list[Step], queue: Queue | None, console: C
     if not due and not pending:
         console.print("nothing to submit")
         return _damaged(plan)
+    _withdraw(pending, queue)
     submitter = Submitter(plan[0].cfg.cluster, Path(plan[0].cfg.root), console.print)
     arrays = submitter.runs(due) if due else []
     if due:
@@ -143,9 +143,6 @@ def _submit(plan: list[Cell], steps: list[Step], queue: Queue | None, console: C
         submission = submission_of(cell.folder.submitted)
         if cell.state.status in (QUEUED, RUNNING) and submission is not None:
             arrays.append(submission.array)
-    for step in pending:
-        step.forget()
-        step.record.parent.mkdir(parents=True, exist_ok=True)
     submitter.follow_up(pending, sorted(set(arrays)), runs)
     console.print(f"python -m s2m.status {plan[0].cfg.root} shows where they stand")
     return _damaged(plan)
@@ -153,6 +150,18 @@ def _submit(plan: list[Cell], steps: list[Step], queue: Queue | None, console: C
 
 def _settled(step: Step, runs: list[str], queue: Queue | None) -> bool:
     return step.covers(runs) or step.state(queue) in (QUEUED, RUNNING)
+
+
+def _withdraw(steps: list[Step], queue: Queue | None) -> None:
+    """Make commands due again; jobs that still wait would come after the wrong runs."""
+    jobs = []
+    for step in steps:
+        with suppress(UserError):  # a damaged note, which tells of no job
+            jobs.append(step.job(queue))
+    if ids := [job.id for job in jobs if job]:
+        ask("scancel", *ids)
+    for step in steps:
+        step.forget()
 
 
 def _damaged(plan: list[Cell]) -> int:

@@ -254,9 +254,3 @@ def _pauses(patience: float) -> Iterator[float | None]:
 def _is_permanent(message: str) -> bool:
     text = message.lower()
     return any(word in text for word in PERMANENT) and not any(word in text for word in TEMPORARY)
-
-
-def cancel(job_ids: Sequence[str]) -> None:
-    """Cancel jobs; runs that are under way write their checkpoints."""
-    if job_ids:
-        ask("scancel", *job_ids)

@@ -7,10 +7,20 @@ from benchmarks.simulated import pretend_slurm
 from s2m.cluster.submission import submission_of
 from s2m.errors import UserError
 from s2m.launch import main
+from s2m.run.events import Events
 from s2m.run.folder import find_runs
+from s2m.run.lock import RunLock
 
 HERE = [word for word in TINY if not word.startswith("cluster")]
 """The same runs, but on this machine."""
+SWEEP = """# A sweep of tests.
+experiment: tested
+cells:
+  - seed=1,2
+then:
+  - -c "pass"
+  - -c "1"
+"""
 
 
 @pytest.fixture
@@ -52,3 +62,31 @@ def test_submitted_runs_count_as_queued_while_squeue_is_silent(pretended, tmp_pa
     assert "1 of 1 runs are queued and left alone" in out
     assert launch(root, "seed=1", "dry=true") == 0
     assert "0 of 1 runs would be executed" in capsys.readouterr().out
+
+
+def fail(run):
+    """Let an attempt at a run have failed."""
+    with RunLock.acquire(run) as lock:
+        Events(run, lock.attempt.number).append("failed", reason="it diverged")
+
+
+def end(folder, job):
+    """Let a job have ended."""
+    lines = (folder / "queue").read_text().splitlines(keepends=True)
+    kept = [line for line in lines if line.split()[0] != job]
+    (folder / "queue").write_text("".join(kept))
+
+
+def test_a_chain_that_comes_after_the_wrong_runs_is_withdrawn(pretended, tmp_path, monkeypatch):
+    (tmp_path / "tested.yaml").write_text(SWEEP)
+    monkeypatch.setattr("s2m.cluster.cells.SWEEPS", tmp_path)
+    root = tmp_path / "runs"
+    launch(root, "+sweep=tested")
+    assert jobs(pretended) == ["1", "2", "3"]
+    launch(root, "+sweep=tested")
+    assert jobs(pretended) == ["1", "2", "3"]
+    end(pretended, "1")
+    fail(next(find_runs(root)))
+    launch(root, "+sweep=tested", "retry_failed=true")
+    first, second, third = jobs(pretended)
+    assert not {first, second, third} & {"1", "2", "3"}
