@@ -90,3 +90,10 @@ def test_a_chain_that_comes_after_the_wrong_runs_is_withdrawn(pretended, tmp_pat
     launch(root, "+sweep=tested", "retry_failed=true")
     first, second, third = jobs(pretended)
     assert not {first, second, third} & {"1", "2", "3"}
+
+
+def test_a_time_limit_within_its_own_warning_is_refused(pretended, tmp_path):
+    line = "cluster.minutes = 2: allowed is a time limit longer than its warning, cluster.signal"
+    with pytest.raises(UserError, match=line):
+        launch(tmp_path / "runs", "cluster.minutes=2")
+    assert jobs(pretended) == [] and not (tmp_path / "runs").exists()
