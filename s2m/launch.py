@@ -24,6 +24,7 @@ from s2m.cluster.plan import Cell, create_folders, make_plan
 from s2m.cluster.queue import Queue, SlurmError, ask
 from s2m.cluster.state import QUEUED, RUNNING, UNREADABLE
 from s2m.cluster.submission import launch_lock, submission_of
+from s2m.columns import one_line
 from s2m.compose import CONF, describe
 from s2m.config import RunCfg
 from s2m.distill.config import StudentCfg
@@ -186,6 +187,8 @@ def _due(plan: list[Cell], console: Console) -> list[Cell]:
     for cell in left:
         if cell.state.status == UNREADABLE:
             console.print(f"unreadable: {cell.state.failure}", markup=False, highlight=False)
+        if cell.state.doubt:
+            console.print(one_line(cell.state.doubt), markup=False, highlight=False)
     return [cell for cell in plan if cell.due()]
 
 

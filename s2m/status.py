@@ -133,6 +133,8 @@ def show(root: Path, width: int | None = None) -> str:
     for entry in entries:
         if entry.verdict or entry.state.status == UNREADABLE:
             parts.append(f"\n{entry.name}: {entry.verdict or UNREADABLE}\n{_explanation(entry)}")
+        if entry.state.doubt:
+            parts.append(f"\n{entry.name}: {one_line(entry.state.doubt)}")
     if len(entries) > MANY:
         counts = Counter(entry.state.status for entry in entries)
         said = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))

@@ -61,6 +61,8 @@ def plan_table(plan: list[Cell]) -> Table:
             action = f"leave ({state.failure}; retry_failed=true runs it again)"
         if state.status == UNREADABLE:
             action = f"leave ({state.failure})"
+        if state.doubt:
+            action = f"leave ({state.doubt})"
         table.add_row(
             f"{cell.cfg.experiment}/{cell.folder.path.name}", state.status,
             f"{state.iteration}/{state.total}", str(state.level or ""), Text(one_line(action)),

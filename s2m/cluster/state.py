@@ -43,6 +43,8 @@ class RunState:
     last_event: str = ""
     failure: str = ""
     """Why the last attempt failed, in one line."""
+    doubt: str = ""
+    """Who is only thought to run it, as nobody here can tell, and what to do if that is wrong."""
 
     @property
     def left(self) -> float | None:
@@ -100,6 +102,7 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
         job=submission.job if submission else "",
         last_event=last_event,
         failure=failure,
+        doubt=_doubt(folder, attempt, queue) if status == RUNNING and job is None else "",
     )
 
 
@@ -134,12 +137,22 @@ def _status(
         return QUEUED if job.waits else RUNNING
     if attempt is None:
         return NEW
-    alive = attempt.is_alive()
-    if alive is None and attempt.job and queue is not None:
-        alive = queue.has(attempt.job)
-    if alive is not False:
+    if _alive(attempt, queue) is not False:
         return RUNNING
     return FAILED if failure else RESUME
+
+
+def _alive(attempt: Attempt, queue: Queue | None) -> bool | None:
+    """Tell whether the process is there; None if neither this machine nor SLURM can tell."""
+    alive = attempt.is_alive()
+    return queue.has(attempt.job) if alive is None and attempt.job and queue else alive
+
+
+def _doubt(folder: RunFolder, attempt: Attempt | None, queue: Queue | None) -> str:
+    # SLURM, if it is there but silent, will tell later.
+    if attempt is None or _alive(attempt, queue) is not None or (attempt.job and queue):
+        return ""
+    return f"thought to be at work: {attempt}; if it is not, delete {folder.attempt}"
 
 
 def _failure(events: list[dict[str, Any]], attempt: Attempt | None) -> str:
