@@ -44,11 +44,12 @@ def make_plan(cells: Sequence[RunCfg | StudentCfg], queue: Queue | None) -> list
 
 
 def create_folders(plan: list[Cell]) -> None:
-    """Freeze config and code of every cell that is due."""
+    """Freeze config and code of every cell that is due, and forget that it was to stop."""
     code = code_state(CONF.parent)
     for cell in plan:
         if cell.due():
             RunFolder.create(cell.folder.path, asdict(cell.cfg), code)
+            cell.folder.stop.unlink(missing_ok=True)
 
 
 def plan_table(plan: list[Cell]) -> Table:

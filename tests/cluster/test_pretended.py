@@ -4,12 +4,14 @@ import pytest
 from jobs import TINY, launch, states
 
 from benchmarks.simulated import pretend_slurm
+from s2m import cancel
 from s2m.cluster.submission import submission_of
 from s2m.errors import UserError
 from s2m.launch import main
 from s2m.run.events import Events
 from s2m.run.folder import find_runs
 from s2m.run.lock import RunLock
+from s2m.stages import execute
 
 HERE = [word for word in TINY if not word.startswith("cluster")]
 """The same runs, but on this machine."""
@@ -97,3 +99,23 @@ def test_a_time_limit_within_its_own_warning_is_refused(pretended, tmp_path):
     with pytest.raises(UserError, match=line):
         launch(tmp_path / "runs", "cluster.minutes=2")
     assert jobs(pretended) == [] and not (tmp_path / "runs").exists()
+
+
+def test_a_waiting_pack_is_cancelled_though_one_of_its_runs_has_finished(pretended, tmp_path):
+    root = tmp_path / "runs"
+    launch(root, "seed=1,2", "cluster.pack=2")
+    done, other = find_runs(root)
+    execute(done)
+    assert cancel.main([str(root), "--yes"]) == 0
+    assert jobs(pretended) == [] and not other.stop.exists()
+
+
+def test_a_run_that_is_submitted_again_is_no_longer_to_stop(pretended, tmp_path):
+    root = tmp_path / "runs"
+    launch(root, "seed=1,2", "cluster.pack=2")
+    run, _ = find_runs(root)
+    cancel.main([str(run.path), "--yes"])
+    assert run.stop.exists() and jobs(pretended) == ["1"]
+    end(pretended, "1")
+    launch(root, "seed=1,2", "cluster.pack=2")
+    assert not run.stop.exists()
