@@ -38,11 +38,12 @@ def _attempt(folder: RunFolder, progress: Progress, mirror: Mirror) -> str:
         return BUSY
     except Exception as error:
         traceback.print_exc()
-        _record(folder, error)
+        record_failure(folder, error)
         return FAILED
 
 
-def _record(folder: RunFolder, error: Exception) -> None:
+def record_failure(folder: RunFolder, error: Exception) -> None:
+    """Leave the verdict of an attempt that failed in the run's events."""
     attempt = current_attempt(folder)
     lines = str(error).strip().splitlines()
     reason = lines[0] if lines else ""

@@ -96,13 +96,21 @@ def _queue(required: bool, console: Console) -> Queue | None:
 
 
 def _foreground(cell: Cell) -> int:
+    from s2m.job import record_failure
     from s2m.progress import Progress
+    from s2m.run.lock import Busy
     from s2m.stages import execute
     from s2m.tracking.mirror import Mirror
 
     progress = Progress.automatic()
     with Mirror(cell.folder, progress.say) as mirror:
-        mirror.outcome = execute(cell.folder, progress, mirror=mirror)
+        try:
+            mirror.outcome = execute(cell.folder, progress, mirror=mirror)
+        except Busy:
+            raise
+        except Exception as error:
+            record_failure(cell.folder, error)
+            raise
     print(f"{mirror.outcome}: {cell.folder.path}")
     return CODES[mirror.outcome]
 

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from s2m import status
 from s2m.errors import UserError
 from s2m.launch import main
 from s2m.outcomes import CODES, STOPPED
@@ -64,6 +65,15 @@ def test_ctrl_c_checkpoints_and_the_same_command_goes_on(tmp_path):
     run.stop.touch()  # somebody cancelled it while nobody was at it
     out = until_stopped(command, tmp_path, stopped_at)
     assert f"going on after iteration {stopped_at}" in out and not run.stop.exists()
+
+
+def test_a_failure_in_the_foreground_stands_in_the_events(tmp_path):
+    """A sweep would otherwise take the run for one that was interrupted, and repeat it."""
+    words = [*TINY, f"root={tmp_path}", "ppo.kl_target=0", "ppo.learning_rate=1e30"]
+    with pytest.raises(UserError, match="diverged at iteration"):
+        main(words)
+    (entry,) = status.survey(tmp_path)
+    assert (entry.state.status, entry.verdict) == ("failed", "not a number")
 
 
 @pytest.mark.parametrize(
