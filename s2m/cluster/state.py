@@ -133,8 +133,12 @@ def _status(
 ) -> str:
     if not stages:
         return FINISHED
+    if job is not None and job.waits:
+        return QUEUED
     if job is not None:
-        return QUEUED if job.waits else RUNNING
+        # In a pack others may go on; an earlier job's failure says nothing about this one.
+        over = attempt is not None and attempt.ended is not None and attempt.job == job.number
+        return FAILED if failure and over else RUNNING
     if attempt is None:
         return NEW
     if _alive(attempt, queue) is not False:

@@ -7,11 +7,13 @@ from unittest import mock
 import pytest
 
 from s2m import status
-from s2m.cluster.queue import Queue
+from s2m.cluster.queue import Job, Queue
 from s2m.cluster.state import inspect
+from s2m.cluster.submission import Submission, record
 from s2m.compose import load
 from s2m.config import RunCfg
 from s2m.launch import main
+from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.identity import run_path
 from s2m.run.lock import RunLock
@@ -55,3 +57,22 @@ def test_a_job_that_slurm_could_tell_of_is_not_doubted(folder, monkeypatch):
     assert inspect(folder, 1, Queue([], silent=True)).doubt == ""
     known = inspect(folder, 1, Queue([]))
     assert (known.status, known.doubt) == ("resume", "")
+
+
+def in_state(folder, state, number="70"):
+    """Inspect a run whose job, 7_0, is in a state of SLURM's."""
+    return inspect(folder, 1, Queue([Job("7_0", number, "s2m-x", state, "None")])).status
+
+
+def test_a_run_that_failed_in_a_pack_does_not_wait_for_the_others(folder, monkeypatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "70")
+    record(folder, Submission("7_0", "s2m-x", "", ""))
+    with RunLock.acquire(folder) as lock:
+        assert in_state(folder, "RUNNING") == "running"
+    # Stopped: its job may be about to be requeued, or have begun again.
+    assert in_state(folder, "RUNNING") == "running"
+    Events(folder, lock.attempt.number).append("failed", reason="it diverged")
+    assert in_state(folder, "RUNNING") == "failed"
+    # A job that is to try it again must not be submitted once more.
+    assert in_state(folder, "PENDING") == "queued"
+    assert in_state(folder, "RUNNING", number="80") == "running"
