@@ -120,7 +120,7 @@ def _pool(plan: list[Cell], steps: list[Step], queue: Queue | None, console: Con
     from s2m.cluster.pack import FollowUp
 
     due, runs = _due(plan, console), _names(plan)
-    pending = [step for step in steps if due or not step.covers(runs)]
+    pending = [step for step in steps if due or not _settled(step, runs, queue)]
     _withdraw(pending, queue)
     code = Pool(
         [(cell.folder, cell.state.total) for cell in due], plan[0].cfg.cluster.workers, console
@@ -158,6 +158,7 @@ def _submit(plan: list[Cell], steps: list[Step], queue: Queue | None, console: C
 
 
 def _settled(step: Step, runs: list[str], queue: Queue | None) -> bool:
+    """Tell whether a command has succeeded after these runs, or a job is there to see to it."""
     return step.covers(runs) or step.state(queue) in (QUEUED, RUNNING)
 
 

@@ -86,6 +86,7 @@ def test_a_chain_that_comes_after_the_wrong_runs_is_withdrawn(pretended, tmp_pat
     launch(root, "+sweep=tested")
     assert jobs(pretended) == ["1", "2", "3"]
     launch(root, "+sweep=tested")
+    assert main(["-m", *HERE, f"root={root}", "+sweep=tested"]) == 0
     assert jobs(pretended) == ["1", "2", "3"]
     end(pretended, "1")
     fail(next(find_runs(root)))
