@@ -29,22 +29,24 @@ COMMANDS = {
     "sinfo": 'echo "gpu*"',
     "scontrol": 'echo "MaxArraySize = 1001"',
     "srun": "exit 1",
-    "scancel": "exit 0",
+    "scancel": 'for job; do sed -i "/^$job /d" "$queue"; done',
     "sacct": "exit 0",
     "sbatch": """
 eval "script=\\${$#}"
 name=$(sed -n 's/^#SBATCH --job-name=//p' "$script")
 last=$(sed -n 's/^#SBATCH --array=0-\\([0-9]*\\).*/\\1/p' "$script")
-number=$(( $(wc -l < "$queue") + 1 ))
-echo "$number $name ${last:-0}" >> "$queue"
+number=$(cat "$queue.next" 2>/dev/null || echo 1)
+echo $((number + 1)) > "$queue.next"
+echo "$number $name $last" >> "$queue"
 echo "Submitted batch job $number"
 """,
     "squeue": """
-awk '{ for (i = 0; i <= $3; i++)
-  print $1 "_" i "|" 100000 * $1 + i "|" $2 "|PENDING|Priority" }' "$queue"
+awk 'NF == 2 { print $1 "|" 100000 * $1 "|" $2 "|PENDING|Priority" }
+  NF == 3 { for (i = 0; i <= $3; i++)
+    print $1 "_" i "|" 100000 * $1 + i "|" $2 "|PENDING|Priority" }' "$queue"
 """,
 }
-"""What each of SLURM's commands does; $queue is a file with a line per submitted array."""
+"""What SLURM's commands do; $queue has a line per job or array: id, name, last element."""
 
 
 def pretend_slurm(folder: Path) -> dict[str, str]:

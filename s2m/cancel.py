@@ -15,6 +15,7 @@ from s2m.cluster.state import QUEUED, RUNNING, UNREADABLE, glance
 from s2m.cluster.submission import FOLDER, submission_of
 from s2m.columns import one_line
 from s2m.errors import UserError, run_command
+from s2m.outcomes import FAILED, FINISHED
 from s2m.run.files import open_own
 from s2m.run.folder import RunFolder, find_runs, runs_at
 from s2m.run.lock import current_attempt, holds
@@ -44,7 +45,7 @@ def main(words: list[str]) -> int:
 
 
 def whole_jobs(active: list[RunFolder], queue: Queue | None) -> list[str]:
-    """Return the SLURM jobs all of whose runs are among the given ones."""
+    """Return the SLURM jobs all of whose runs that have not ended are among the given ones."""
     chosen = {folder.path.resolve() for folder in active}
     members: dict[str, set[Path]] = defaultdict(set)
     roots = {root for folder in active if (root := _root(folder))}
@@ -55,7 +56,9 @@ def whole_jobs(active: list[RunFolder], queue: Queue | None) -> list[str]:
             except UserError:
                 continue
             # A folder may claim any job: only one that bears the claimed name is its own.
-            if queue and submission and queue.find(submission.job, submission.name):
+            if not queue or not submission or not queue.find(submission.job, submission.name):
+                continue
+            if glance(folder, 0, queue).status not in (FINISHED, FAILED):
                 members[submission.job].add(folder.path.resolve())
     return sorted(job for job, paths in members.items() if paths <= chosen)
 

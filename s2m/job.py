@@ -40,11 +40,11 @@ def _attempt(folder: RunFolder, progress: Progress, mirror: Mirror) -> str:
         return BUSY
     except Exception as error:
         traceback.print_exc()
-        _record(folder, error)
+        record_failure(folder, error)
         return FAILED
 
 
-def _record(folder: RunFolder, error: Exception) -> None:
+def record_failure(folder: RunFolder, error: Exception) -> None:
     """Charge a failure to this attempt; to one that has taken the folder over it means nothing."""
     attempt = current_attempt(folder)
     if attempt is None or (attempt.host, attempt.pid) != (socket.gethostname(), os.getpid()):

@@ -12,6 +12,7 @@ python -m s2m.status shows where runs stand, s2m.logs RUN what one printed, s2m.
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -20,9 +21,10 @@ from s2m.cluster.cells import compose_cells, expand, follow_ups, sweep_names
 from s2m.cluster.config import CLUSTERS, SlurmCfg
 from s2m.cluster.followup import Step, make_steps
 from s2m.cluster.plan import Cell, create_folders, make_plan
-from s2m.cluster.queue import Queue, SlurmError
+from s2m.cluster.queue import Queue, SlurmError, ask
 from s2m.cluster.state import QUEUED, RUNNING, UNREADABLE
 from s2m.cluster.submission import launch_lock, submission_of
+from s2m.columns import one_line
 from s2m.compose import CONF, describe
 from s2m.config import RunCfg
 from s2m.distill.config import StudentCfg
@@ -70,58 +72,78 @@ def launch(cells: Sequence[RunCfg | StudentCfg], steps: list[Step], many: bool) 
     if cfg.dry:
         from s2m.cluster.preview import preview
 
-        preview(make_plan(cells, Queue.read()), steps, console)
+        preview(make_plan(cells, _queue(False, console)), steps, console)
         return 0
     if many and (note := choose(cfg.tracking).note):
         console.print(note, highlight=False)
     with launch_lock(root):
-        plan = make_plan(cells, Queue.read())
+        queue = _queue(slurm, console)
+        plan = make_plan(cells, queue)
         create_folders(plan)
         if slurm:
-            return _submit(plan, steps, console)
-    return _pool(plan, steps, console) if many else _foreground(plan[0])
+            return _submit(plan, steps, queue, console)
+    return _pool(plan, steps, queue, console) if many else _foreground(plan[0])
+
+
+def _queue(required: bool, console: Console) -> Queue | None:
+    """Ask SLURM for its queue; what it does not tell of must not be submitted twice."""
+    queue = Queue.read()
+    if required and (queue is None or queue.silent):
+        raise SlurmError("squeue does not answer: nothing was submitted")
+    if queue and queue.silent:
+        console.print("squeue does not answer: runs that were submitted count as queued")
+    return queue
 
 
 def _foreground(cell: Cell) -> int:
+    from s2m.job import record_failure
     from s2m.progress import Progress
+    from s2m.run.lock import Busy
     from s2m.stages import execute
     from s2m.tracking.mirror import Mirror
 
     progress = Progress.automatic()
     with Mirror(cell.folder, progress.say) as mirror:
-        mirror.outcome = execute(cell.folder, progress, mirror=mirror)
+        try:
+            mirror.outcome = execute(cell.folder, progress, mirror=mirror)
+        except Busy:
+            raise
+        except Exception as error:
+            record_failure(cell.folder, error)
+            raise
     print(f"{mirror.outcome}: {cell.folder.path}")
     return CODES[mirror.outcome]
 
 
-def _pool(plan: list[Cell], steps: list[Step], console: Console) -> int:
+def _pool(plan: list[Cell], steps: list[Step], queue: Queue | None, console: Console) -> int:
     from s2m.cluster.local import INTERRUPTED_CODE, Pool
     from s2m.cluster.pack import FollowUp
 
-    due = _due(plan, console)
+    due, runs = _due(plan, console), _names(plan)
+    pending = [step for step in steps if due or not _settled(step, runs, queue)]
+    _withdraw(pending, queue)
     code = Pool(
         [(cell.folder, cell.state.total) for cell in due], plan[0].cfg.cluster.workers, console
     ).run()
-    runs = _names(plan)
     if code == INTERRUPTED_CODE:
         return code
     code = code or _damaged(plan)
-    for step in steps:
-        if due or not step.covers(runs):
-            step.forget()
-            step.record.parent.mkdir(parents=True, exist_ok=True)
-            FollowUp(step.command, str(step.record), runs, str(CONF.parent))()
+    for step in pending:
+        if not FollowUp(step.command, str(step.record), runs, str(CONF.parent)).run():
+            console.print("interrupted: the same command goes on")
+            return INTERRUPTED_CODE
     return code
 
 
-def _submit(plan: list[Cell], steps: list[Step], console: Console) -> int:
+def _submit(plan: list[Cell], steps: list[Step], queue: Queue | None, console: Console) -> int:
     from s2m.cluster.slurm import Submitter
 
     due, runs = _due(plan, console), _names(plan)
-    pending = [step for step in steps if due or not _settled(step, runs)]
+    pending = [step for step in steps if due or not _settled(step, runs, queue)]
     if not due and not pending:
         console.print("nothing to submit")
         return _damaged(plan)
+    _withdraw(pending, queue)
     submitter = Submitter(plan[0].cfg.cluster, Path(plan[0].cfg.root), console.print)
     arrays = submitter.runs(due) if due else []
     if due:
@@ -130,16 +152,26 @@ def _submit(plan: list[Cell], steps: list[Step], console: Console) -> int:
         submission = submission_of(cell.folder.submitted)
         if cell.state.status in (QUEUED, RUNNING) and submission is not None:
             arrays.append(submission.array)
-    for step in pending:
-        step.forget()
-        step.record.parent.mkdir(parents=True, exist_ok=True)
     submitter.follow_up(pending, sorted(set(arrays)), runs)
     console.print(f"python -m s2m.status {plan[0].cfg.root} shows where they stand")
     return _damaged(plan)
 
 
-def _settled(step: Step, runs: list[str]) -> bool:
-    return step.covers(runs) or step.state(Queue.read()) in (QUEUED, RUNNING)
+def _settled(step: Step, runs: list[str], queue: Queue | None) -> bool:
+    """Tell whether a command has succeeded after these runs, or a job is there to see to it."""
+    return step.covers(runs) or step.state(queue) in (QUEUED, RUNNING)
+
+
+def _withdraw(steps: list[Step], queue: Queue | None) -> None:
+    """Make commands due again; jobs that still wait would come after the wrong runs."""
+    jobs = []
+    for step in steps:
+        with suppress(UserError):  # a damaged note, which tells of no job
+            jobs.append(step.job(queue))
+    if ids := [job.id for job in jobs if job]:
+        ask("scancel", *ids)
+    for step in steps:
+        step.forget()
 
 
 def _damaged(plan: list[Cell]) -> int:
@@ -164,6 +196,8 @@ def _due(plan: list[Cell], console: Console) -> list[Cell]:
     for cell in left:
         if cell.state.status == UNREADABLE:
             console.print(f"unreadable: {cell.state.failure}", markup=False, highlight=False)
+        if cell.state.doubt:
+            console.print(one_line(cell.state.doubt), markup=False, highlight=False)
     return [cell for cell in plan if cell.due()]
 
 

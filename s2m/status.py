@@ -69,7 +69,7 @@ def survey(root: Path) -> list[Entry]:
         except Exception as error:  # whatever is wrong with one folder, the others are shown
             found.append((folder, RunState(UNREADABLE, failure=in_words(error))))
     ended = [folder for folder, state in found if _has_ended(state)]
-    final = final_states_of(ended) if queue else {}
+    final = final_states_of(ended) if queue and not queue.silent else {}
     entries = []
     for folder, state in found:
         verdict = ""
@@ -133,6 +133,8 @@ def show(root: Path, width: int | None = None) -> str:
     for entry in entries:
         if entry.verdict or entry.state.status == UNREADABLE:
             parts.append(f"\n{entry.name}: {entry.verdict or UNREADABLE}\n{_explanation(entry)}")
+        if entry.state.doubt:
+            parts.append(f"\n{entry.name}: {one_line(entry.state.doubt)}")
     if len(entries) > MANY:
         counts = Counter(entry.state.status for entry in entries)
         said = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from s2m import status
 from s2m.errors import UserError
 from s2m.launch import main
 from s2m.outcomes import CODES, STOPPED
@@ -43,21 +44,36 @@ def test_what_cannot_change_a_result_does_not_change_the_identity(tmp_path):
     assert len({run.identity.signature for run in find_runs(tmp_path / "a")}) == 2
 
 
-def test_ctrl_c_checkpoints_and_the_same_command_goes_on(tmp_path):
-    words = [*TINY, "budget.iterations=4000", f"root={tmp_path}"]
-    command = [sys.executable, "-m", "s2m.launch", *words]
+def until_stopped(command, root, after):
+    """Return what the command prints until Ctrl-C, some time after an iteration."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    while not any(Journal(run).last() for run in find_runs(tmp_path)):
+    while not any((Journal(run).last() or (0,))[0] > after for run in find_runs(root)):
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == CODES[STOPPED] and "stopped at iteration" in out
+    return out
+
+
+def test_ctrl_c_checkpoints_and_the_same_command_goes_on(tmp_path):
+    words = [*TINY, "budget.iterations=4000", f"root={tmp_path}"]
+    command = [sys.executable, "-m", "s2m.launch", *words]
+    until_stopped(command, tmp_path, 0)
     (run,) = find_runs(tmp_path)
     stopped_at = Journal(run).last()[0]
-    run.stop.touch()
-    again = subprocess.run(command, capture_output=True, text=True)
-    assert f"going on after iteration {stopped_at}" in again.stdout
+    run.stop.touch()  # somebody cancelled it while nobody was at it
+    out = until_stopped(command, tmp_path, stopped_at)
+    assert f"going on after iteration {stopped_at}" in out and not run.stop.exists()
+
+
+def test_a_failure_in_the_foreground_stands_in_the_events(tmp_path):
+    """A sweep would otherwise take the run for one that was interrupted, and repeat it."""
+    words = [*TINY, f"root={tmp_path}", "ppo.kl_target=0", "ppo.learning_rate=1e30"]
+    with pytest.raises(UserError, match="diverged at iteration"):
+        main(words)
+    (entry,) = status.survey(tmp_path)
+    assert (entry.state.status, entry.verdict) == ("failed", "not a number")
 
 
 @pytest.mark.parametrize(

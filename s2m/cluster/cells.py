@@ -6,7 +6,8 @@ from typing import Any
 import yaml
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import OverrideParseException
+from hydra.core.override_parser.types import ValueType
+from hydra.errors import HydraException, OverrideParseException
 
 from s2m.compose import CONF, load
 from s2m.config import RunCfg
@@ -17,8 +18,10 @@ from s2m.settings import validate
 SWEEPS = CONF.parent / "sweeps"
 KEYS = ("experiment", "cells")
 OPTIONAL = ("then",)
-SHARED = ("root", "experiment", "cluster", "tracking", "dry", "retry_failed")
-"""Settings of a whole launch, which cannot differ between its cells."""
+SHARED = ("root", "experiment", "cluster", "tracking", "evaluate", "dry", "retry_failed")
+"""Settings of a whole launch, which cannot differ between its cells: no identity has them."""
+UNLISTED = (ValueType.INTERVAL_SWEEP, ValueType.GLOB_CHOICE_SWEEP)
+"""Sweeps that Hydra can read, but whose values only some of its plugins know."""
 
 
 def sweep_names() -> dict[str, str]:
@@ -76,7 +79,18 @@ def _product(words: list[str]) -> list[list[str]]:
         overrides = OverridesParser.create().parse_overrides(words)
     except OverrideParseException as error:
         raise UserError(f"cannot read '{error.override}': write setting=value") from None
-    (batch,) = BasicSweeper.split_arguments(overrides, max_batch_size=None)
+    for override in overrides:
+        if override.value_type in UNLISTED:
+            raise UserError(
+                f"cannot sweep over '{override.input_line}': write the values, as in "
+                f"{override.key_or_group}=a,b"
+            )
+    try:
+        (batch,) = BasicSweeper.split_arguments(overrides, max_batch_size=None)
+    except (HydraException, ValueError) as error:
+        raise UserError(f"cannot sweep over '{' '.join(words)}': {error}") from None
+    if not batch:
+        raise UserError(f"'{' '.join(words)}' names no run: a range is empty")
     return batch
 
 

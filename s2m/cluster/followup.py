@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from s2m.cluster.queue import Queue
+from s2m.cluster.queue import Job, Queue
 from s2m.cluster.submission import Submission, submission_of
 from s2m.errors import UserError
 from s2m.outcomes import FINISHED
@@ -45,20 +45,27 @@ class Step:
 
     def forget(self) -> None:
         """Make the command due again, as runs it comes after are executed again."""
+        self.record.parent.mkdir(parents=True, exist_ok=True)
         self.record.unlink(missing_ok=True)
         self._submitted.unlink(missing_ok=True)
+
+    def job(self, queue: Queue | None) -> Job | None:
+        """Return the job of the command, if SLURM still has it."""
+        submission = submission_of(self._submitted)
+        return queue.find(submission.job, submission.name) if submission and queue else None
 
     def state(self, queue: Queue | None) -> str:
         """Return finished, queued, running, or ended: without having succeeded, or never begun."""
         if self.record.exists():
             return FINISHED
+        if not self._submitted.exists():
+            return "new"
         try:
-            submission = submission_of(self._submitted)
+            job = self.job(queue)
         except UserError:
             return "unreadable"
-        job = queue.find(submission.job, submission.name) if submission and queue else None
         if job is None:
-            return "ended" if submission else "new"
+            return "queued" if queue and queue.silent else "ended"
         return "queued" if job.waits else "running"
 
     def covers(self, runs: Sequence[str]) -> bool:

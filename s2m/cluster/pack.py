@@ -21,9 +21,13 @@ from s2m.run.clock import timestamp
 from s2m.run.files import write_json
 from s2m.run.folder import RunFolder
 from s2m.run.lock import current_attempt, slurm_restarts
-from s2m.stopping import SIGNALS
+from s2m.stopping import SIGNALS, block_stop_signals
 
 REQUEUE = CODES[STOPPED]
+ASKED = (REQUEUE, 128 + signal.SIGINT, *(-number for number in SIGNALS))
+"""Exit codes of a command that was asked to leave, and left in good order or by the signal."""
+STAGES = ("s2m.distill",)
+"""Modules that heed the signals once they work, but are killed by them while they still load."""
 
 
 @dataclass
@@ -91,13 +95,25 @@ class FollowUp:
     max_requeues: int = 0
 
     def __call__(self) -> None:
-        """Run the command with this interpreter; a UserError if it fails.
+        """Run the command as a job; leave with REQUEUE if SLURM wants the node back before."""
+        if self.run():
+            return
+        if slurm_restarts() >= self.max_requeues:
+            raise UserError(f"was requeued {slurm_restarts()} times (cluster.max_requeues)")
+        sys.exit(REQUEUE)
 
-        A command that can go on later, as a distillation can, is told when SLURM wants the node
-        back, and the job is then requeued.
+    def run(self) -> bool:
+        """Run the command with this interpreter; False if it was asked to leave before its end.
+
+        A command that can go on later, as a distillation can, does so; others begin anew.
         """
         print("+", *self.command, flush=True)
-        process = subprocess.Popen([sys.executable, *self.command], cwd=self.folder)
+        # Whatever never unblocks the signals, as the tables, could not be interrupted.
+        blocks = self.command[0] == "-m" and self.command[1] in STAGES
+        process = subprocess.Popen(
+            [sys.executable, *self.command], cwd=self.folder,
+            preexec_fn=block_stop_signals if blocks else None,
+        )  # fmt: skip
         handlers = {number: signal.getsignal(number) for number in SIGNALS}
         for number in SIGNALS:
             signal.signal(number, lambda number, _: process.send_signal(number))
@@ -106,9 +122,10 @@ class FollowUp:
         finally:
             for number, handler in handlers.items():
                 signal.signal(number, handler)
-        if code == REQUEUE and slurm_restarts() < self.max_requeues:
-            sys.exit(REQUEUE)
+        if code in ASKED:
+            return False
         if code != 0:
             raise UserError(f"'{' '.join(self.command)}' failed with exit code {code}")
         content = {"command": self.command, "runs": self.runs, "done": timestamp()}
         write_json(Path(self.record), content)
+        return True

@@ -44,11 +44,12 @@ def make_plan(cells: Sequence[RunCfg | StudentCfg], queue: Queue | None) -> list
 
 
 def create_folders(plan: list[Cell]) -> None:
-    """Freeze config and code of every cell that is due."""
+    """Freeze config and code of every cell that is due, and forget that it was to stop."""
     code = code_state(CONF.parent)
     for cell in plan:
         if cell.due():
             RunFolder.create(cell.folder.path, asdict(cell.cfg), code)
+            cell.folder.stop.unlink(missing_ok=True)
 
 
 def plan_table(plan: list[Cell]) -> Table:
@@ -61,6 +62,8 @@ def plan_table(plan: list[Cell]) -> Table:
             action = f"leave ({state.failure}; retry_failed=true runs it again)"
         if state.status == UNREADABLE:
             action = f"leave ({state.failure})"
+        if state.doubt:
+            action = f"leave ({state.doubt})"
         table.add_row(
             f"{cell.cfg.experiment}/{cell.folder.path.name}", state.status,
             f"{state.iteration}/{state.total}", str(state.level or ""), Text(one_line(action)),

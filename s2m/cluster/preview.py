@@ -49,8 +49,9 @@ def _cost(due: list[Cell]) -> str:
         source = "a forecast from published runs of this size: none was measured yet"
     disk = f"{cost.bytes / 1e6:,.0f} MB of disk"
     if isinstance(cfg.cluster, SlurmCfg):
-        # Packed runs were measured packed, or will be slower than measured: an upper bound.
         hours = cost.seconds / 3600 * cfg.cluster.gpus / cfg.cluster.pack
+        if cfg.cluster.pack > 1:
+            source += "; more if those runs had a GPU to themselves"
         return f"about {hours:,.1f} GPU-hours and {disk} ({source})"
     return f"about {duration(cost.seconds)} of one core and {disk} ({source})"
 

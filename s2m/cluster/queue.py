@@ -34,20 +34,21 @@ class Job:
 class Queue:
     """The jobs of this user that SLURM has not yet finished with."""
 
-    def __init__(self, jobs: list[Job]) -> None:
-        """Index the jobs by both of their ids."""
+    def __init__(self, jobs: list[Job], silent: bool = False) -> None:
+        """Index the jobs by both of their ids; `silent` if SLURM did not answer."""
+        self.silent = silent
         self._by_id = {job.id: job for job in jobs}
         self._by_number = {job.number: job for job in jobs}
 
     @classmethod
     def read(cls) -> "Queue | None":
-        """Ask SLURM; None where there is none or it does not answer."""
+        """Ask SLURM; None where there is none, a silent queue where it does not answer."""
         if shutil.which("squeue") is None:
             return None
         try:
             lines = ask("squeue", "--me", "--noheader", "--array", "--format=%i|%A|%j|%T|%r")
         except SlurmError:
-            return None
+            return cls([], silent=True)
         jobs = [Job(*line.split("|", 4)) for line in lines.splitlines() if line.count("|") >= 4]
         return cls(jobs)
 
@@ -60,8 +61,10 @@ class Queue:
         """Return the jobs with a name."""
         return [job for job in self._by_id.values() if job.name == name]
 
-    def has(self, number: str) -> bool:
-        """Tell whether a job, by its SLURM_JOB_ID, is on a node at this moment."""
+    def has(self, number: str) -> bool | None:
+        """Tell whether a job, by its SLURM_JOB_ID, is on a node; None if SLURM does not say."""
+        if self.silent:
+            return None
         job = self._by_number.get(number)
         return job is not None and not job.waits
 

@@ -39,17 +39,31 @@ TEMPORARY = ("qosmaxsubmit", "assocmaxsubmit", "submit limit", "maxsubmit")
 _OPTION = re.compile(r"--[a-z][a-z-]*")
 WARNED = (REQUEUE, 128 + signal.SIGTERM, 128 + signal.SIGUSR2)
 """Exit codes of a job that was asked to leave; the signals kill a Python that still loads."""
-TEARDOWN = [
-    "code=$?",
-    "# Asked to leave before the end: go on later, unless SLURM has already decided otherwise.",
-    # One element of every array has the array's own id, by which SLURM means all of them.
-    "job=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}",
-    "job=${job:-$SLURM_JOB_ID}",
-    f"case $code in {'|'.join(map(str, WARNED))})",
-    '  [ "$(squeue -h -j $job -o %T)" = RUNNING ] && scontrol requeue $job',
-    "esac",
-    "exit $code",
-]
+TRIES = 10
+"""How often a job asks to be requeued, three seconds apart: a preempted one is soon killed."""
+
+
+def teardown(max_requeues: int) -> list[str]:
+    """Return the end of a job's script, which requeues a job that was asked to leave."""
+    return [
+        "code=$?",
+        "# Asked to leave before the end: go on later, unless SLURM has already decided otherwise.",
+        # One element of every array has the array's own id, by which SLURM means all of them.
+        "job=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}",
+        "job=${job:-$SLURM_JOB_ID}",
+        f"case $code in {'|'.join(map(str, WARNED))})",
+        f"  [ ${{SLURM_RESTART_COUNT:-0}} -lt {max_requeues} ] || exit $code",
+        "  # A controller that restarts or has much to do answers later.",
+        f"  for try in {{1..{TRIES}}}; do",
+        "    if state=$(squeue -h -j $job -o %T); then",
+        '      [ "$state" = RUNNING ] || break',
+        "      scontrol requeue $job && break",
+        "    fi",
+        "    sleep 3",
+        "  done",
+        "esac",
+        "exit $code",
+    ]
 
 
 @dataclass(frozen=True)
@@ -66,6 +80,11 @@ def check(cfg: SlurmCfg, root: Path) -> None:
     for name in ("partition", "account", "qos", "constraint", "gpu_type", "sbatch", "srun"):
         _require_one_line(f"cluster.{name}", getattr(cfg, name))
     _require_one_line("root", str(root))
+    if 60 * cfg.minutes <= cfg.signal_seconds:
+        raise UserError(
+            f"cluster.minutes = {cfg.minutes}: allowed is a time limit longer than its warning, "
+            f"cluster.signal_seconds = {cfg.signal_seconds}"
+        )
     if "%" in str(root):
         raise UserError(f"root = {root}: SLURM would replace the % in the paths of its logs")
     names, default = partitions()
@@ -116,7 +135,7 @@ def parameters(cfg: SlurmCfg, name: str, code: Path) -> dict[str, Any]:
         "array_parallelism": cfg.max_parallel or 1_000_000,
         "wckey": None,
         "setup": [*cfg.setup, f"export PYTHONPATH={path}${{PYTHONPATH:+:$PYTHONPATH}}"],
-        "teardown": TEARDOWN,
+        "teardown": teardown(cfg.max_requeues),
         "srun_args": cfg.srun or None,
         "additional_parameters": extra,
     }
@@ -254,9 +273,3 @@ def _pauses(patience: float) -> Iterator[float | None]:
 def _is_permanent(message: str) -> bool:
     text = message.lower()
     return any(word in text for word in PERMANENT) and not any(word in text for word in TEMPORARY)
-
-
-def cancel(job_ids: Sequence[str]) -> None:
-    """Cancel jobs; runs that are under way write their checkpoints."""
-    if job_ids:
-        ask("scancel", *job_ids)

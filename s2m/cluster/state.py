@@ -43,6 +43,8 @@ class RunState:
     last_event: str = ""
     failure: str = ""
     """Why the last attempt failed, in one line."""
+    doubt: str = ""
+    """Who is only thought to run it, as nobody here can tell, and what to do if that is wrong."""
 
     @property
     def left(self) -> float | None:
@@ -78,10 +80,14 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
     row: dict[str, float] = rows[-1][1] if rows else {}
     times = [t for _, values in rows if 0 <= (t := values.get("time/iteration", -1.0)) < LONGEST]
     last_event = _describe(events[-1]) if events else ""
-    if job is not None and job.waits:
-        last_event = f"waits in the queue: {job.reason}"
+    status = _status(stages, attempt, failure, job, queue)
+    # Without an answer nobody knows of a job that was submitted: it may well be waiting.
+    if submission and queue and queue.silent and status in (NEW, RESUME):
+        status = QUEUED
+    if status == QUEUED:
+        last_event = f"waits in the queue: {job.reason if job else 'squeue does not answer'}"
     return RunState(
-        status=_status(stages, attempt, failure, job, queue),
+        status=status,
         stage=stages[0] if stages else "",
         iteration=learnt["iterations"] if learnt else rows[-1][0] if rows else 0,
         total=total,
@@ -96,6 +102,7 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
         job=submission.job if submission else "",
         last_event=last_event,
         failure=failure,
+        doubt=_doubt(folder, attempt, queue) if status == RUNNING and job is None else "",
     )
 
 
@@ -126,16 +133,30 @@ def _status(
 ) -> str:
     if not stages:
         return FINISHED
+    if job is not None and job.waits:
+        return QUEUED
     if job is not None:
-        return QUEUED if job.waits else RUNNING
+        # In a pack others may go on; an earlier job's failure says nothing about this one.
+        over = attempt is not None and attempt.ended is not None and attempt.job == job.number
+        return FAILED if failure and over else RUNNING
     if attempt is None:
         return NEW
-    alive = attempt.is_alive()
-    if alive is None and attempt.job and queue is not None:
-        alive = queue.has(attempt.job)
-    if alive is not False:
+    if _alive(attempt, queue) is not False:
         return RUNNING
     return FAILED if failure else RESUME
+
+
+def _alive(attempt: Attempt, queue: Queue | None) -> bool | None:
+    """Tell whether the process is there; None if neither this machine nor SLURM can tell."""
+    alive = attempt.is_alive()
+    return queue.has(attempt.job) if alive is None and attempt.job and queue else alive
+
+
+def _doubt(folder: RunFolder, attempt: Attempt | None, queue: Queue | None) -> str:
+    # SLURM, if it is there but silent, will tell later.
+    if attempt is None or _alive(attempt, queue) is not None or (attempt.job and queue):
+        return ""
+    return f"thought to be at work: {attempt}; if it is not, delete {folder.attempt}"
 
 
 def _failure(events: list[dict[str, Any]], attempt: Attempt | None) -> str:

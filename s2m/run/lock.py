@@ -47,6 +47,8 @@ class Attempt:
     """UTC time of an orderly end; stays None after a crash."""
     restart: int = 0
     """How often SLURM had started the job again."""
+    begun: str = ""
+    """When the kernel began the process; empty where it does not say."""
 
     def is_alive(self) -> bool | None:
         """Tell whether the process still runs; None if only its host could know."""
@@ -60,7 +62,21 @@ class Attempt:
             return False
         except PermissionError:
             pass
-        return True
+        # After a restart of the machine another process may have its number.
+        return not self.begun or _begun(self.pid) in (self.begun, "")
+
+    def __str__(self) -> str:
+        """Say who it is."""
+        job = f", SLURM job {self.job}" if self.job else ""
+        return f"attempt {self.number} (host {self.host}, pid {self.pid}{job}) since {self.started}"
+
+
+def _begun(pid: int) -> str:
+    """Return what tells a process from a later one with its number; empty where nothing does."""
+    with suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[19]}"
+    return ""
 
 
 def slurm_restarts() -> int:
@@ -157,6 +173,7 @@ def _begin(folder: RunFolder, stolen: bool) -> Attempt:
         started=timestamp(),
         job=os.environ.get("SLURM_JOB_ID"),
         restart=slurm_restarts(),
+        begun=_begun(os.getpid()),
     )
     write_sealed(folder.attempt, asdict(attempt))
     remove_temporary(folder.path)
@@ -213,8 +230,4 @@ def _held(folder: RunFolder) -> str:
     holder = current_attempt(folder)
     if holder is None or holder.ended is not None:
         return f"{folder.path} is being taken by another process: try again"
-    job = f", SLURM job {holder.job}" if holder.job else ""
-    return (
-        f"{folder.path} is being written by attempt {holder.number} (host {holder.host}, "
-        f"pid {holder.pid}{job}) since {holder.started}: wait for it or stop it"
-    )
+    return f"{folder.path} is being written by {holder}: wait for it or stop it"

@@ -58,6 +58,11 @@ def test_every_named_sweep_composes_and_says_what_it_is(name):
         (["encoder=pfds,dsch"], "unknown encoder 'dsch'. Did you mean 'dshc'?"),
         (["seed=40,x"], "seed = x: allowed are whole numbers from 0"),
         (["seed=40,-1"], "seed = -1: allowed 0 to"),
+        (["seed=interval(1,2)"], "cannot sweep over 'seed=interval(1,2)': write the values, as in"),
+        (["encoder=glob(*)"], "cannot sweep over 'encoder=glob(*)': write the values, as in enco"),
+        (["seed=range(1,4,0)"], "cannot sweep over 'seed=range(1,4,0)': range() arg 3 must not be"),
+        (["seed=range(4,1)"], "'seed=range(4,1)' names no run: a range is empty"),
+        (["evaluate.episodes=10,100"], "evaluate must be the same for all runs of a command"),
         (["encoder=pfds,"], "cannot read 'encoder=pfds,': write setting=value"),
     ],
 )

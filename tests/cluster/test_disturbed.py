@@ -23,6 +23,7 @@ from s2m.cluster.submission import submission_of
 from s2m.run.events import Events
 from s2m.run.folder import find_runs
 from s2m.run.journal import Journal
+from tests.faults.cluster import failing
 
 pytestmark = pytest.mark.slurm
 
@@ -64,6 +65,18 @@ def test_a_warning_while_python_still_loads(slurm, tmp_path):
     wait_until_finished(root, 60)
     (run,) = find_runs(root)
     assert kinds(run).count("attempt") == 1
+
+
+def test_a_job_that_is_warned_while_the_controller_is_busy(slurm, tmp_path):
+    root, commands = tmp_path / "runs", tmp_path / "commands"
+    with failing("squeue", commands, 2, "Unable to contact slurm controller"):
+        pass  # only the job is to find them
+    launch(root, *LONG, f'cluster.setup=["export PATH={commands}:$PATH"]')
+    run = trains(root)
+    slurm.run("scancel", "--signal=USR2", submission_of(run.submitted).job)
+    wait_until_finished(root)
+    assert stop_reasons(run) == ["SIGUSR2"] and not list(commands.glob("fault-*"))
+    assert_whole(run)
 
 
 def test_requeue_by_hand(slurm, tmp_path):

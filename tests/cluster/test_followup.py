@@ -10,12 +10,21 @@ from s2m.cluster.cells import follow_ups
 from s2m.cluster.followup import make_steps
 from s2m.cluster.pack import REQUEUE, FollowUp
 from s2m.errors import UserError
+from s2m.launch import main
+from s2m.stopping import SIGNALS
 
 LEAVES = """
 import pathlib, signal, sys
 signal.signal(signal.SIGUSR2, lambda *_: sys.exit(75))
 pathlib.Path(sys.argv[1]).touch()
 signal.pause()
+"""
+SWEEP = """# A sweep of tests.
+experiment: tested
+cells:
+  - seed=1
+then:
+  - -c "import os; os.kill(os.getpid(), 2)"
 """
 
 
@@ -48,5 +57,36 @@ def test_it_is_not_requeued_for_ever(tmp_path, monkeypatch):
     monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
     words = ["-c", "import sys; sys.exit(75)"]
     job = FollowUp(words, str(tmp_path / "record.json"), [], str(tmp_path), max_requeues=1)
-    with pytest.raises(UserError, match="failed with exit code 75"):
+    with pytest.raises(UserError, match="was requeued 1 times"):
         job()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR2])
+def test_a_command_that_a_warning_kills_begins_anew(tmp_path, number):
+    words = ["-c", f"import os; os.kill(os.getpid(), {number})"]
+    job = FollowUp(words, str(tmp_path / "record.json"), [], str(tmp_path), max_requeues=1)
+    with pytest.raises(SystemExit) as left:
+        job()
+    assert left.value.code == REQUEUE
+
+
+def test_only_a_stage_is_started_with_the_signals_blocked(tmp_path):
+    """A warning kills a stage that still loads; tables must remain interruptible."""
+    package, record = tmp_path / "s2m", str(tmp_path / "record.json")
+    package.mkdir()
+    look = "import signal\nprint(*map(int, signal.pthread_sigmask(signal.SIG_BLOCK, ())), file="
+    found = {}
+    for name in ("__init__", "distill", "other"):
+        (package / f"{name}.py").write_text(f"{look}open('{name}.txt', 'w'))\n")
+    for name in ("distill", "other"):
+        assert FollowUp(["-m", f"s2m.{name}"], record, [], str(tmp_path)).run()
+        found[name] = {int(word) for word in (tmp_path / f"{name}.txt").read_text().split()}
+    assert found["distill"] - found["other"] == set(SIGNALS)
+
+
+def test_ctrl_c_during_a_command_after_a_local_sweep_is_no_failure(tmp_path, monkeypatch, capsys):
+    (tmp_path / "tested.yaml").write_text(SWEEP)
+    monkeypatch.setattr("s2m.cluster.cells.SWEEPS", tmp_path)
+    monkeypatch.setattr("s2m.cluster.local.Pool.run", lambda pool: 0)
+    assert main(["-m", "+sweep=tested", f"root={tmp_path}/runs"]) == 130
+    assert "interrupted: the same command goes on" in capsys.readouterr().out

@@ -116,6 +116,17 @@ def test_a_failing_command_cancels_those_after_it(slurm, tmp_path, sweep):
     wait_for(lambda: sorted(job_state(slurm, job) for job in jobs) == ["CANCELLED", "FAILED"])
 
 
+def test_commands_of_an_earlier_launch_make_way(slurm, tmp_path, sweep):
+    root, later = tmp_path / "runs", 'cluster.sbatch=["--begin=now+1hour"]'
+    chains = []
+    for seed in (1, 2):
+        launch(root, "+sweep=tested", f"seed={seed}", later)
+        chains.append({submission_of(step._submitted).job for step in status.find_steps(root)})
+    queued = Queue.read()._by_id
+    wait_for(lambda: not chains[0] & set(Queue.read()._by_id))
+    assert len(chains[0]) == 2 and chains[1] <= set(queued)
+
+
 def test_what_is_edited_after_submission_does_not_matter(slurm, tmp_path):
     """A copy of the project is launched, then broken while its job waits."""
     project, root = tmp_path / "project", tmp_path / "runs"

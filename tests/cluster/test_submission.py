@@ -11,6 +11,7 @@ from s2m.cluster.cells import compose_cells
 from s2m.cluster.config import SlurmCfg
 from s2m.cluster.estimate import estimate
 from s2m.cluster.plan import make_plan
+from s2m.cluster.preview import _cost
 from s2m.cluster.queue import Queue, complaint, final_states
 from s2m.cluster.slurm import Batch, _is_permanent, _pauses, batches, script
 from s2m.cluster.snapshot import freeze, source_files
@@ -43,6 +44,15 @@ def test_the_cost_of_the_paper_is_forecast_until_a_run_was_measured(tmp_path):
     assert estimate(plan(tmp_path, "budget=paper", "sim=mujoco"), tmp_path) is None
 
 
+def test_runs_that_share_a_gpu_may_cost_more_than_was_measured(tmp_path):
+    alone, packed = (
+        _cost(plan(tmp_path, "budget=paper", f"cluster.pack={n}", "seed=1,2")) for n in (1, 2)
+    )
+    assert alone.startswith("about 24.0 GPU-hours") and "more if" not in alone
+    assert packed.startswith("about 12.0 GPU-hours")
+    assert packed.endswith("; more if those runs had a GPU to themselves)")
+
+
 def test_runs_are_packed_and_arrays_are_no_larger_than_allowed(tmp_path):
     cells = plan(tmp_path, "seed=1,2,3,4,5,6,7")
     found = batches(cells, SlurmCfg(pack=2), limit=3)
@@ -70,6 +80,9 @@ def test_the_queue_knows_jobs_by_id_and_name(monkeypatch):
 
 def test_an_unanswered_question_is_not_an_empty_queue(monkeypatch):
     answer(monkeypatch, "", code=1)
+    queue = Queue.read()
+    assert queue.silent and queue.has("8") is None
+    monkeypatch.setattr(slurm_queue.shutil, "which", lambda name: None)
     assert Queue.read() is None
 
 

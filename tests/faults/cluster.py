@@ -123,4 +123,4 @@ def node_of(cluster: Any, run: RunFolder) -> str:
 def queue_is_empty() -> bool:
     """Tell whether SLURM has no job of ours any more."""
     queue = Queue.read()
-    return queue is not None and not queue._by_id
+    return queue is not None and not queue.silent and not queue._by_id

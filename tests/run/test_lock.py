@@ -3,16 +3,20 @@ import fcntl
 import multiprocessing
 import os
 import socket
-from dataclasses import replace
+from dataclasses import asdict, replace
 from multiprocessing.connection import Connection
+from pathlib import Path
 from unittest import mock
 
 import pytest
 
 from s2m.errors import UserError
+from s2m.outcomes import STOPPED
 from s2m.run.events import Events
+from s2m.run.files import write_sealed
 from s2m.run.folder import RunFolder
 from s2m.run.lock import RunLock, current_attempt
+from s2m.run.standing import standing
 
 spawn = multiprocessing.get_context("spawn")
 
@@ -98,6 +102,21 @@ def test_a_killed_holder_frees_the_folder(folder, holder):
     assert attempt is not None and attempt.is_alive() is False
     with RunLock.acquire(folder) as lock:
         assert lock.attempt.number == 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the kernel does not say")
+def test_another_process_with_its_number_is_not_it(folder, holder):
+    """As after a power cut: numbers are given out again."""
+    process, _ = holder
+    attempt = current_attempt(folder)
+    assert attempt is not None and attempt.begun and attempt.is_alive() is True
+    process.kill()
+    process.join()
+    reused = replace(attempt, pid=os.getpid())
+    write_sealed(folder.attempt, asdict(reused))
+    assert reused.is_alive() is False and standing(folder, []) == (STOPPED, "")
+    # Records of older versions do not say when the process began.
+    assert replace(reused, begun="").is_alive() is True
 
 
 def test_a_stolen_folder_is_no_longer_the_orphans(folder, holder):

@@ -1,0 +1,78 @@
+"""What a run's folder and SLURM's queue say about it."""
+
+import os
+from dataclasses import asdict
+from unittest import mock
+
+import pytest
+
+from s2m import status
+from s2m.cluster.queue import Job, Queue
+from s2m.cluster.state import inspect
+from s2m.cluster.submission import Submission, record
+from s2m.compose import load
+from s2m.config import RunCfg
+from s2m.launch import main
+from s2m.run.events import Events
+from s2m.run.folder import RunFolder
+from s2m.run.identity import run_path
+from s2m.run.lock import RunLock
+
+TINY = ["sim=dummy", "budget=demo"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    cfg = load(RunCfg, "config", [*TINY, f"root={tmp_path}"])
+    return RunFolder.create(run_path(tmp_path, cfg.experiment, asdict(cfg)), asdict(cfg))
+
+
+def die_on(host, folder):
+    """Let a process of a host have died without a word."""
+    with mock.patch("socket.gethostname", return_value=host):
+        os.close(RunLock.acquire(folder)._descriptor)
+
+
+def test_who_is_only_thought_to_be_at_a_run_is_told(folder, tmp_path, capsys):
+    die_on("container-1", folder)
+    words = ["-m", *TINY, f"root={tmp_path}"]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "1 of 1 runs are running and left alone" in out
+    assert "thought to be at work: attempt 1 (host container-1, pid" in out
+    advice = f"delete {folder.attempt}"
+    assert advice in out
+    status.main([str(tmp_path)])
+    assert advice in capsys.readouterr().out
+    main([*words, "dry=true"])
+    assert "container-1" in capsys.readouterr().out
+    folder.attempt.unlink()
+    assert inspect(folder, 1).status == "new"
+
+
+def test_a_job_that_slurm_could_tell_of_is_not_doubted(folder, monkeypatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    die_on("n1", folder)
+    assert "SLURM job 7" in inspect(folder, 1).doubt
+    assert inspect(folder, 1, Queue([], silent=True)).doubt == ""
+    known = inspect(folder, 1, Queue([]))
+    assert (known.status, known.doubt) == ("resume", "")
+
+
+def in_state(folder, state, number="70"):
+    """Inspect a run whose job, 7_0, is in a state of SLURM's."""
+    return inspect(folder, 1, Queue([Job("7_0", number, "s2m-x", state, "None")])).status
+
+
+def test_a_run_that_failed_in_a_pack_does_not_wait_for_the_others(folder, monkeypatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "70")
+    record(folder, Submission("7_0", "s2m-x", "", ""))
+    with RunLock.acquire(folder) as lock:
+        assert in_state(folder, "RUNNING") == "running"
+    # Stopped: its job may be about to be requeued, or have begun again.
+    assert in_state(folder, "RUNNING") == "running"
+    Events(folder, lock.attempt.number).append("failed", reason="it diverged")
+    assert in_state(folder, "RUNNING") == "failed"
+    # A job that is to try it again must not be submitted once more.
+    assert in_state(folder, "PENDING") == "queued"
+    assert in_state(folder, "RUNNING", number="80") == "running"

@@ -1,0 +1,84 @@
+"""The end of a job's script: who is requeued, and how often SLURM is asked."""
+
+import os
+import subprocess
+
+import pytest
+
+from s2m.cluster.slurm import TRIES, WARNED, teardown
+
+
+@pytest.fixture
+def leave(tmp_path):
+    """Run the end of a script after an exit code; SLURM's commands fail so many times at first."""
+
+    def run(code, squeue=0, scontrol=0, state="RUNNING", restarts=None, array=False):
+        commands = {
+            "squeue": (squeue, f"echo {state}"),
+            "scontrol": (scontrol, ""),
+            "sleep": (0, ""),
+        }
+        for name, (failures, answer) in commands.items():
+            asked = f"{tmp_path}/{name}.asked"
+            path = tmp_path / name
+            path.write_text(
+                f'#!/bin/sh\necho "$@" >> {asked}\n[ $(wc -l <{asked}) -gt {failures} ] || exit 1\n'
+                f"{answer}\n"
+            )
+            path.chmod(0o755)
+        job = {"SLURM_JOB_ID": "7"}
+        if array:
+            job |= {"SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "0"}
+        if restarts is not None:
+            job["SLURM_RESTART_COUNT"] = str(restarts)
+        script = "\n".join([f"(exit {code})", *teardown(max_requeues=2)])
+        environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **job}
+        done = subprocess.run(["bash", "-c", script], env=environment)
+        assert done.returncode == code
+        return {
+            name: (tmp_path / f"{name}.asked").read_text().splitlines()
+            if (tmp_path / f"{name}.asked").exists()
+            else []
+            for name in commands
+        }
+
+    return run
+
+
+@pytest.mark.parametrize("code", WARNED)
+def test_a_job_that_was_asked_to_leave_is_requeued(leave, code):
+    assert leave(code, array=True)["scontrol"] == ["requeue 7_0"]
+
+
+@pytest.mark.parametrize("code", [0, 1, 137])
+def test_other_ends_are_final(leave, code):
+    assert leave(code)["squeue"] == []
+
+
+@pytest.mark.parametrize("state", ["COMPLETING", ""])
+def test_what_slurm_has_decided_stands(leave, state):
+    asked = leave(75, state=state)
+    assert len(asked["squeue"]) == 1 and asked["scontrol"] == asked["sleep"] == []
+
+
+def test_a_controller_that_does_not_answer_is_asked_again(leave):
+    asked = leave(75, squeue=3)
+    assert len(asked["squeue"]) == 4 and asked["scontrol"] == ["requeue 7"]
+
+
+def test_a_refused_requeue_is_tried_again(leave):
+    asked = leave(143, scontrol=2)
+    assert len(asked["squeue"]) == len(asked["scontrol"]) == 3
+
+
+def test_it_does_not_ask_for_ever(leave):
+    assert len(leave(75, squeue=99)["squeue"]) == TRIES
+
+
+@pytest.mark.parametrize("code", WARNED)
+def test_no_end_is_requeued_for_ever(leave, code):
+    assert leave(code, restarts=2)["scontrol"] == []
+
+
+def test_below_the_bound_it_is(leave):
+    assert leave(140, restarts=1)["scontrol"] == ["requeue 7"]
