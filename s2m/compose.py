@@ -46,6 +46,12 @@ _store.store(name="evaluate_schema", node=config.EvaluateCfg(sim=None))
 
 def load(schema: type[T], name: str, words: list[str]) -> T:
     """Compose conf/<name>.yaml with the user's words and return a checked `schema` object."""
+    for word in words:
+        # Hydra would add or drop a setting, or set its own: the run would not be what was meant.
+        if word.startswith(("+", "~")):
+            raise UserError(f"cannot use '{word}': write setting=value (+ is for +sweep only)")
+        if word.split("=")[0].split(".")[0] == "hydra":
+            raise unknown("setting", word.split("=")[0], [item.name for item in fields(schema)])
     with initialize_config_dir(str(CONF), version_base="1.3"):
         try:
             composed = compose(name, overrides=words)

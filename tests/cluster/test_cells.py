@@ -63,6 +63,9 @@ def test_every_named_sweep_composes_and_says_what_it_is(name):
         (["seed=range(1,4,0)"], "cannot sweep over 'seed=range(1,4,0)': range() arg 3 must not be"),
         (["seed=range(4,1)"], "'seed=range(4,1)' names no run: a range is empty"),
         (["evaluate.episodes=10,100"], "evaluate must be the same for all runs of a command"),
+        (["+ppo.gama=0.9"], "cannot use '+ppo.gama=0.9': write setting=value"),
+        (["~seed"], "cannot use '~seed"),
+        (["hydra.x=1,2"], "unknown setting 'hydra.x'. Allowed: "),
         (["encoder=pfds,"], "cannot read 'encoder=pfds,': write setting=value"),
     ],
 )
