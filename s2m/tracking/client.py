@@ -85,9 +85,9 @@ class Project:
         except UserError:
             raise
         except Exception as error:
-            name = error.filename if isinstance(error, OSError) else None
-            if folder and isinstance(name, str) and Path(name).is_relative_to(folder):
-                raise UserError(f"cannot read {name}: {error.strerror}") from None
+            if folder and isinstance(error, OSError) and isinstance(name := error.filename, str):
+                if Path(name).is_relative_to(folder):
+                    raise UserError(f"cannot read {name}: {error.strerror}") from None
             raise ClientError(explain(error, self.entity, self.name)) from error
 
     def find(self, run_id: str) -> Any | None:
