@@ -50,8 +50,9 @@ def load(schema: type[T], name: str, words: list[str]) -> T:
         # Hydra would add or drop a setting, or set its own: the run would not be what was meant.
         if word.startswith(("+", "~")):
             raise UserError(f"cannot use '{word}': write setting=value (+ is for +sweep only)")
-        if word.split("=")[0].split(".")[0] == "hydra":
-            raise unknown("setting", word.split("=")[0], [item.name for item in fields(schema)])
+        key = word.split("=")[0]
+        if key.split(".")[0] == "hydra":
+            raise unknown("setting", key, [line.split("=")[0].strip() for line in describe(schema)])
     with initialize_config_dir(str(CONF), version_base="1.3"):
         try:
             composed = compose(name, overrides=words)
