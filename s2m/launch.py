@@ -72,12 +72,12 @@ def launch(cells: Sequence[RunCfg | StudentCfg], steps: list[Step], many: bool) 
     if cfg.dry:
         from s2m.cluster.preview import preview
 
-        preview(make_plan(cells, _queue(False, console)), steps, console)
+        preview(make_plan(cells, _queue(False)), steps, console)
         return 0
     if many and (note := choose(cfg.tracking).note):
         console.print(note, highlight=False)
     with launch_lock(root):
-        queue = _queue(slurm, console)
+        queue = _queue(slurm)
         plan = make_plan(cells, queue)
         create_folders(plan)
         if slurm:
@@ -85,13 +85,11 @@ def launch(cells: Sequence[RunCfg | StudentCfg], steps: list[Step], many: bool) 
     return _pool(plan, steps, queue, console) if many else _foreground(plan[0])
 
 
-def _queue(required: bool, console: Console) -> Queue | None:
+def _queue(required: bool) -> Queue | None:
     """Ask SLURM for its queue; what it does not tell of must not be submitted twice."""
     queue = Queue.read()
     if required and (queue is None or queue.silent):
         raise SlurmError("squeue does not answer: nothing was submitted")
-    if queue and queue.silent:
-        console.print("squeue does not answer: runs that were submitted count as queued")
     return queue
 
 
@@ -119,7 +117,7 @@ def _pool(plan: list[Cell], steps: list[Step], queue: Queue | None, console: Con
     from s2m.cluster.local import INTERRUPTED_CODE, Pool
     from s2m.cluster.pack import FollowUp
 
-    due, runs = _due(plan, console), _names(plan)
+    due, runs = _due(plan, queue, console), _names(plan)
     pending = [step for step in steps if due or not _settled(step, runs, queue)]
     _withdraw(pending, queue)
     code = Pool(
@@ -138,7 +136,7 @@ def _pool(plan: list[Cell], steps: list[Step], queue: Queue | None, console: Con
 def _submit(plan: list[Cell], steps: list[Step], queue: Queue | None, console: Console) -> int:
     from s2m.cluster.slurm import Submitter
 
-    due, runs = _due(plan, console), _names(plan)
+    due, runs = _due(plan, queue, console), _names(plan)
     pending = [step for step in steps if due or not _settled(step, runs, queue)]
     if not due and not pending:
         console.print("nothing to submit")
@@ -187,12 +185,14 @@ def _names(plan: list[Cell]) -> list[str]:
     return [cell.folder.path.name for cell in plan]
 
 
-def _due(plan: list[Cell], console: Console) -> list[Cell]:
+def _due(plan: list[Cell], queue: Queue | None, console: Console) -> list[Cell]:
     """Return what is to be executed, and say what is not."""
     left = [cell for cell in plan if not cell.due()]
     for status in sorted({cell.state.status for cell in left}):
         count = sum(cell.state.status == status for cell in left)
         console.print(f"{count} of {len(plan)} runs are {status} and left alone")
+        if status == QUEUED and queue and queue.silent:
+            console.print("squeue does not answer: runs that were submitted count as queued")
     for cell in left:
         if cell.state.status == UNREADABLE:
             console.print(f"unreadable: {cell.state.failure}", markup=False, highlight=False)

@@ -128,7 +128,8 @@ def test_offline_is_sent_later(server, make, calm, monkeypatch):
     assert_same(outcome(folder), calm)
     assert not server.asked and not folder.tracking_log.exists()
     assert_made_up_for(server, folder)
-    assert stored(server, folder).state == "failed"  # it was never evaluated
+    # It was never evaluated. The client may send the warning with the end, and then it is lost.
+    assert stored(server, folder).state in ("preempted", "failed")
 
 
 FAULTS = {
