@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from s2m.run.process import stat
+
 
 class Daemons:
     """The daemons of one folder: records in `run`, what they print in `log`."""
@@ -98,21 +100,13 @@ def _send(process: int, how: signal.Signals) -> None:
 
 def _start_time(process: int) -> str | None:
     """Return what tells a process from a later one with its number; None if it has ended."""
-    fields = _stat(process)
+    fields = stat(process)
     return fields[19] if fields and fields[0] != "Z" else None
 
 
 def _parent(process: int) -> int | None:
-    fields = _stat(process)
+    fields = stat(process)
     return int(fields[1]) if fields else None
-
-
-def _stat(process: int) -> list[str]:
-    """Return the fields of /proc/PID/stat from the state on; none if the process has gone."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return []
 
 
 def _ask_for_death_with_parent() -> None:

@@ -22,6 +22,7 @@ from s2m.run.clock import timestamp
 from s2m.run.events import Events
 from s2m.run.files import open_own, read_record, remove_temporary, write_sealed
 from s2m.run.folder import RunFolder
+from s2m.run.process import stat
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
@@ -73,9 +74,10 @@ class Attempt:
 
 def _begun(pid: int) -> str:
     """Return what tells a process from a later one with its number; empty where nothing does."""
-    with suppress(OSError):
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return f"{boot} {Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[19]}"
+    if fields := stat(pid):
+        with suppress(OSError):
+            boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+            return f"{boot} {fields[19]}"
     return ""
 
 

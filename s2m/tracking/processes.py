@@ -5,15 +5,15 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
+from s2m.run.process import stat
+
 
 def descendants(pid: int) -> list[int]:
     """Return the children of a process and theirs; none where there is no /proc."""
     parents: dict[int, list[int]] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            # The name of the program, in brackets, may hold anything.
-            words = path.read_text().rpartition(")")[2].split()
-            parents.setdefault(int(words[1]), []).append(int(path.parent.name))
+    for path in Path("/proc").glob("[0-9]*"):
+        if fields := stat(int(path.name)):
+            parents.setdefault(int(fields[1]), []).append(int(path.name))
     found, waiting = [], [pid]
     while waiting:
         children = parents.get(waiting.pop(), [])
