@@ -121,21 +121,19 @@ class MujocoSimulator:
 
     def _place(self, ids: np.ndarray, rows: slice | np.ndarray, k: int, spawn: Spawn) -> None:
         level, m = self.level(k), len(ids)
-        qpos, qvel = np.zeros((m, NQ)), np.zeros((m, NV))
-        qpos[:, :ROBOT_NQ] = level.qpos
-        ball = qpos[:, ROBOT_NQ : ROBOT_NQ + 7 * k].reshape(m, k, 7)
+        ball, motion = np.zeros((m, k, 7)), np.zeros((m, k, 6))
         ball[..., :2] = level.qpos[:2] + spawn.position.numpy()[rows, :k]
         ball[..., 2] = level.qpos[2] + ROBOT.plate_height + level.ball_height
         ball[..., 3:] = spawn.rotation.numpy()[rows, :k]
-        motion = qvel[:, ROBOT_NV : ROBOT_NV + 6 * k].reshape(m, k, 6)
         motion[..., :2] = spawn.velocity.numpy()[rows, :k]
         # Rolling with v is turning with (e_z x v) / r; free joints take it in the ball's frame.
         spin = np.stack([-motion[..., 1], motion[..., 0], motion[..., 2]]) / BALL_RADIUS
-        turning = rotate(conjugate(np.moveaxis(ball[..., 3:], -1, 0)), spin)
-        motion[..., 3:] = np.moveaxis(turning, 0, -1)
-        qpos[:, ROBOT_NQ : ROBOT_NQ + 7 * k] = ball.reshape(m, -1)
-        qvel[:, ROBOT_NV : ROBOT_NV + 6 * k] = motion.reshape(m, -1)
-        self.qpos[ids], self.qvel[ids] = qpos, qvel
+        motion[..., 3:] = rotate(conjugate(ball[..., 3:].T), spin.swapaxes(1, 2)).T
+        nq, nv = level.sizes
+        self.qpos[ids], self.qvel[ids] = 0.0, 0.0
+        self.qpos[ids, :ROBOT_NQ] = level.qpos
+        self.qpos[ids, ROBOT_NQ:nq] = ball.reshape(m, -1)
+        self.qvel[ids, ROBOT_NV:nv] = motion.reshape(m, -1)
 
     def step(self, joint_targets: Tensor, hub_speeds: Tensor) -> None:
         """Advance all environments by one control step."""

@@ -55,18 +55,19 @@ def add_noise(
     Noise belongs to the ball, not to its slot: it is drawn before slots are permuted. Where no
     environment has more than `most` balls, the other slots are left out of the work.
     """
-    if most < clean.shape[1]:
-        noisy = add_noise(clean[:, :most], cfg, generator, most)
-        return torch.cat([noisy, clean[:, most:]], 1)
+    noisy = clean.clone()
+    moving, rotation, turning, seen = noisy[:, :most].split((6, 4, 3, 1), -1)
     draw = torch.rand(
-        *clean.shape[:-1], 12, generator=generator, device=clean.device, dtype=clean.dtype
+        *seen.shape[:-1], 12, generator=generator, device=clean.device, dtype=clean.dtype
     )
     bounds = (cfg.position,) * 3 + (cfg.velocity * VELOCITY_SCALE,) * 3
     bounds += (cfg.orientation,) * 3 + (cfg.angular * ANGULAR_SCALE,) * 3
-    error = (draw * 2 - 1) * constant(bounds, clean)
-    shift, angles, spin = (error * clean[..., 13:]).split((6, 3, 3), -1)
-    moving, rotation, turning, seen = clean.split((6, 4, 3, 1), -1)
-    return torch.cat([moving + shift, perturb(rotation, angles), turning + spin, seen], -1)
+    error = draw.mul_(2).sub_(1).mul_(constant(bounds, clean)).mul_(seen)
+    shift, angles, spin = error.split((6, 3, 3), -1)
+    moving.add_(shift)
+    rotation.copy_(perturb(rotation, angles))
+    turning.add_(spin)
+    return noisy
 
 
 def draw_permutations(n: int, generator: torch.Generator) -> Tensor:

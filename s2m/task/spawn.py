@@ -60,10 +60,17 @@ def spawn(cfg: SpawnCfg, count: Tensor, generator: torch.Generator) -> Spawn:
     rotation = torch.randn(m, MAX_BALLS, 4, generator=generator, device=device)
     rotation = rotation / rotation.norm(dim=-1, keepdim=True)
     position = torch.zeros(m, MAX_BALLS, 2, device=device)
-    for k in count.unique().tolist():
-        rows = (count == k).nonzero().squeeze(-1)
-        bank = placement_bank(k, cfg.jitter[k - 1], cfg.spread, cfg.gap).to(position)
-        places = bank[choice[rows]]
+    counts = set(count.tolist())
+    for k in counts:
+        rows = slice(None) if len(counts) == 1 else (count == k).nonzero().squeeze(-1)
+        bank = _bank(k, cfg.jitter[k - 1], cfg.spread, cfg.gap, position.dtype, position.device)
         shuffled = order[rows, :k].argsort(-1)
-        position[rows, :k] = places.gather(1, shuffled.unsqueeze(-1).expand(-1, -1, 2))
+        position[rows, :k] = bank[choice[rows].unsqueeze(-1), shuffled]
     return Spawn(count, position, velocity, rotation)
+
+
+@cache
+def _bank(
+    k: int, jitter: float, spread: float, gap: float, dtype: torch.dtype, device: torch.device
+) -> Tensor:
+    return placement_bank(k, jitter, spread, gap).to(device, dtype)
