@@ -22,6 +22,7 @@ from s2m.run.clock import timestamp
 from s2m.run.events import Events
 from s2m.run.files import open_own, read_record, remove_temporary, write_sealed
 from s2m.run.folder import RunFolder
+from s2m.run.machine import packages, processor
 from s2m.run.process import stat
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
@@ -182,7 +183,10 @@ def _begin(folder: RunFolder, stolen: bool) -> Attempt:
     if former is not None and former.ended is None and not stolen:
         Events(folder, former.number).append("died", reason="it ended without a word")
     events = Events(folder, attempt.number)
-    events.append("attempt", host=attempt.host, pid=attempt.pid, job=attempt.job, stolen=stolen)
+    events.append(
+        "attempt", host=attempt.host, pid=attempt.pid, job=attempt.job, stolen=stolen,
+        processor=processor(), packages=packages(),
+    )  # fmt: skip
     if attempt.number > 1 and former is None:
         events.append("attempt_restored", reason=f"{folder.attempt.name} was gone")
     return attempt

@@ -1,0 +1,125 @@
+"""Tell whether two runs are the same, bit for bit, and where they part.
+
+python analysis/compare.py RUN OTHER compares metrics (but for times), level changes, results and
+episodes of two run folders, or of all runs that two folders of runs have in common. The exit code
+is 1 if anything differs.
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+
+from analysis.sources.episodes import read_evaluation
+from s2m.columns import harmless
+from s2m.errors import UserError, run_command
+from s2m.run.events import Events
+from s2m.run.folder import RunFolder, find_runs
+from s2m.run.journal import Journal
+from s2m.run.metrics import ITERATION, VOLATILE
+from s2m.run.milestones import level_changes
+
+PROCESS = ("attempts", "sha256")
+"""What results say of how they came about, not of what came out."""
+
+
+def differences(one: RunFolder, other: RunFolder) -> list[str]:
+    """Return one line for every part in which two runs differ."""
+    found = list(_metrics(Journal(one).table(), Journal(other).table()))
+    levels = [level_changes(Events(run).read()) for run in (one, other)]
+    if levels[0] != levels[1]:
+        found.append(f"level changes: {_levels(levels[0])} and {_levels(levels[1])}")
+    for stage in ("train", "distill", "evaluate"):
+        results = [_result(run, stage) for run in (one, other)]
+        if results[0] != results[1]:
+            found.append(f"result of {stage}")
+    if read_evaluation(one) != read_evaluation(other):
+        found.append("episodes")
+    return found
+
+
+def _result(run: RunFolder, stage: str) -> dict[str, Any] | None:
+    result = run.result(stage)
+    return result and {name: value for name, value in result.items() if name not in PROCESS}
+
+
+def _levels(levels: dict[int, int]) -> str:
+    return ", ".join(f"{level} at {at}" for level, at in levels.items()) or "none"
+
+
+def _metrics(one: pyarrow.Table, other: pyarrow.Table) -> Iterator[str]:
+    """Say at which iteration the metrics part, and how far apart they are there."""
+    if one.num_rows != other.num_rows:
+        yield f"iterations: {one.num_rows} and {other.num_rows}"
+    names = {
+        name for name in {*one.column_names, *other.column_names} if not name.startswith(VOLATILE)
+    }
+    rows = min(one.num_rows, other.num_rows)
+    parted: dict[str, int] = {}
+    for name in sorted(names):
+        a, b = (_column(table, name)[:rows] for table in (one, other))
+        if len(where := np.flatnonzero(~((a == b) | (np.isnan(a) & np.isnan(b))))):
+            parted[name] = int(where[0])
+    if parted:
+        row = min(parted.values())
+        first = [name for name, at in parted.items() if at == row]
+        gaps = [_gap(_column(one, name)[row], _column(other, name)[row]) for name in first]
+        yield (
+            f"metrics: {len(parted)} of {len(names)} differ, from iteration "
+            f"{one[ITERATION][row].as_py()} on ({', '.join(first[:3])}"
+            f"{', ...' if len(first) > 3 else ''}: by up to {max(gaps):.1g} of their value)"
+        )
+
+
+def _column(table: pyarrow.Table, name: str) -> np.ndarray:
+    if name not in table.column_names:
+        return np.full(table.num_rows, np.nan)
+    return table[name].to_numpy().astype(float)
+
+
+def _gap(a: float, b: float) -> float:
+    return float(abs(a - b) / max(abs(a), abs(b))) if np.isfinite(a + b) else np.inf
+
+
+def pairs(one: Path, other: Path) -> list[tuple[RunFolder, RunFolder]]:
+    """Return the run that each path is, or those of equal name below both."""
+    if RunFolder(one).run_file.exists() and RunFolder(other).run_file.exists():
+        return [(RunFolder.open(one), RunFolder.open(other))]
+    found = [{run.path.name: run for run in find_runs(path)} for path in (one, other)]
+    common = sorted(found[0].keys() & found[1].keys())
+    if not common:
+        raise UserError(f"{one} and {other} have no run in common")
+    return [(found[0][name], found[1][name]) for name in common]
+
+
+def main(words: list[str]) -> int:
+    """Compare and say what was found."""
+    parser = argparse.ArgumentParser(
+        prog="analysis/compare.py", description="Tell whether runs are the same, bit for bit."
+    )
+    parser.add_argument("one", type=Path, help="a run folder, or a folder of runs")
+    parser.add_argument("other", type=Path, help="the one to compare with")
+    options = parser.parse_args(words)
+    same = True
+    for one, other in pairs(options.one, options.other):
+        found = differences(one, other)
+        same = same and not found
+        lines = [f"{one.path.name}: {'differs' if found else 'the same, bit for bit'}", *found]
+        if found:
+            lines += [f"{run.path}: {_machines(run)}" for run in (one, other)]
+        print("\n  ".join(harmless(line) for line in lines))
+    return int(not same)
+
+
+def _machines(run: RunFolder) -> str:
+    """Say with what the attempts at a run computed."""
+    told = [(e["processor"], e.get("packages")) for e in Events(run).read() if "processor" in e]
+    lines = [f"{processor}, {packages}" for processor, packages in told]
+    return "; ".join(sorted(set(lines))) or "its machine is not recorded"
+
+
+if __name__ == "__main__":
+    run_command(main)

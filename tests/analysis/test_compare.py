@@ -1,0 +1,61 @@
+"""The comparison of runs: the same bits, or where they part."""
+
+import shutil
+
+import pyarrow
+import pytest
+
+from analysis.compare import differences, main
+from s2m.errors import UserError
+from s2m.run.events import Events
+from s2m.run.metrics import read_table, write_table
+from tests.analysis.synthetic import Spec, write_run
+
+RATES = {k: (5, 9) for k in range(1, 6)}
+LEVELS = {2: 100, 3: 200}
+
+
+@pytest.fixture
+def twins(tmp_path):
+    return [
+        write_run(tmp_path / name, Spec("pfds", 40, levels=LEVELS, rates=RATES, rows=30))
+        for name in ("one", "other")
+    ]
+
+
+def change(run, name, row, value):
+    table = read_table(run.metrics)
+    values = table[name].to_pylist()
+    values[row] = value(values[row])
+    column = table.column_names.index(name)
+    write_table(run.metrics, table.set_column(column, name, pyarrow.array(values)))
+
+
+def test_runs_of_equal_numbers_are_the_same_whatever_time_they_took(twins, tmp_path, capsys):
+    change(twins[1], "time/iteration", 3, lambda seconds: 2 * seconds)
+    assert main([str(tmp_path / "one"), str(tmp_path / "other")]) == 0
+    assert capsys.readouterr().out == f"{twins[0].path.name}: the same, bit for bit\n"
+
+
+def test_one_flipped_bit_is_told_with_its_iteration_and_the_machines(twins, capsys):
+    change(twins[1], "criteria/margin", 7, lambda margin: margin * (1 + 2e-16))
+    Events(twins[0], 1).append("attempt", processor="a\x1b[31m chip", packages={"torch": "2"})
+    iteration = read_table(twins[0].metrics)["iteration"][7].as_py()
+    (line,) = differences(*twins)
+    assert f"from iteration {iteration} on (criteria/margin: by up to 2e-16" in line
+    assert main([str(run.path) for run in twins]) == 1
+    said = capsys.readouterr().out
+    assert "chip" in said and "\x1b" not in said and "its machine is not recorded" in said
+
+
+def test_other_levels_results_and_episodes_are_told(tmp_path, twins):
+    later = Spec("pfds", 40, levels=LEVELS | {3: 210}, rates=RATES | {5: (5, 8)}, rows=30)
+    found = differences(twins[0], write_run(tmp_path / "later", later))
+    told = ["level changes: 2 at 100, 3 at 200 and 2 at 100, 3 at 210", "result of train"]
+    assert all(line in found for line in [*told, "result of evaluate", "episodes"])
+
+
+def test_folders_without_a_common_run_are_refused(tmp_path, twins):
+    shutil.rmtree(twins[1].path)
+    with pytest.raises(UserError, match="no run in common"):
+        main([str(tmp_path / "one"), str(tmp_path / "other")])
