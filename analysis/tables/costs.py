@@ -52,8 +52,24 @@ def costs(study: Study) -> Table:
             column("samples/s", align="r"),
         ],
         lines,
+        notes=_total(study),
         records=records,
     )  # fmt: skip
+
+
+def _total(study: Study) -> list[str]:
+    """Say what all runs took together, controls included, and from which code they come."""
+    runs = [run for cohort in study.every.values() for run in cohort.finished]
+    if not runs:
+        return []
+    spent = sum(run.seconds or 0.0 for run in runs)
+    plural = "s" if len(study.commits) > 1 else ""
+    # A + behind a commit says that the code differed from it.
+    commits = ", ".join(c[:10] + "+" * c.endswith("+") for c in study.commits)
+    return [
+        f"{len(runs)} finished runs, controls included: {hours(spent)} of wall clock in all, one "
+        f"run after the other; code of commit{plural} {commits}."
+    ]
 
 
 def _spread(spent: list[float]) -> str:
