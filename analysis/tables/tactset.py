@@ -4,7 +4,7 @@ from typing import Any
 
 from analysis.frames import Evaluation, Run, Student
 from analysis.published import published
-from analysis.stats.proportions import Interval, newcombe, wilson
+from analysis.stats.proportions import Count, Interval, newcombe, wilson
 from analysis.study import Study
 from analysis.tables import formats
 from analysis.tables.model import Cell, Line, Table, column, missing, plain, stacked
@@ -31,6 +31,7 @@ def tactset(study: Study) -> Table:
                 [plain("no-drop, student − teacher (pp)"), *_differences(student, teacher, balls)],
                 [student.id, teacher.id],
             ),
+            Line([plain("behaviour cloning only"), *_cloned(student, balls)], [student.id]),
         ]  # fmt: skip
         records += _records(student, teacher)
     if not lines:
@@ -39,7 +40,8 @@ def tactset(study: Study) -> Table:
         "tactset",
         "TactSet",
         "The tactile student and its teacher from the same starts: no-drop success with its 95% "
-        "Wilson interval, then strict success; below, the difference with Newcombe's interval.",
+        "Wilson interval, then strict success; below, the difference with Newcombe's interval, and "
+        "what the student carried before it first drove (round 0, other and fewer episodes).",
         [column("Policy", align="l"), *(column(f"k={k}", f"$k{{=}}{k}$") for k in balls)],
         [*lines, *_published(balls)],
         notes=_notes(study),
@@ -57,6 +59,25 @@ def _rates(evaluation: Evaluation | None, balls: range, word: str) -> list[Cell]
         kept, strict = found[k].count("no_drop"), found[k].count("strict")
         detail = f"{formats.bracket(wilson(kept))}, strict {formats.percent(strict.rate).text}"
         cells.append(stacked(formats.percent(kept.rate), detail))
+    return cells
+
+
+def _count_cloned(student: Student, k: int) -> Count | None:
+    """Return the successes of the student that has only seen its teacher drive."""
+    if not student.rounds or k not in student.rounds[0]:
+        return None
+    n = int(student.config["distill"]["round_episodes"])
+    return Count(round(student.rounds[0][k] * n), n)
+
+
+def _cloned(student: Student, balls: range) -> list[Cell]:
+    cells = []
+    for k in balls:
+        kept = _count_cloned(student, k)
+        if kept is None:
+            cells.append(missing(student.missing))
+        else:
+            cells.append(stacked(formats.percent(kept.rate), formats.bracket(wilson(kept))))
     return cells
 
 
@@ -126,5 +147,10 @@ def _records(student: Student, teacher: Run) -> list[dict[str, Any]]:
         low, high = found[1] if found else (None, None)
         record |= {"difference": found[0] if found else None}
         record |= {"difference_low": low, "difference_high": high}
+        cloned = _count_cloned(student, k)
+        record |= {
+            "cloned_episodes": cloned.n if cloned else None,
+            "cloned_no_drop": cloned.rate if cloned else None,
+        }
         records.append(record)
     return records
