@@ -186,12 +186,20 @@ def tables(campaign: "Campaign") -> None:
         spoil.damage(copy / path.relative_to(root), how, chance)
         found = _tables(copy, campaign.place / "out")
         detail = f"{path.name} {how}"
-        outcome = "survived" if found == whole else "refused" if found else "wrong"
-        if found not in (whole, without):
-            # Where only the rates are lost, every other number is that of the whole.
-            outcome = "refused" if found and set(found) <= set(whole) | set(without) else "wrong"
+        told = found and all(_is_told(line, [*whole, *without]) for line in found)
+        outcome = "survived" if found == whole else "refused" if told else "wrong"
         campaign.note("tables of runs of which one is damaged", outcome, detail)
         shutil.rmtree(copy)
+
+
+def _is_told(line: str, sound: list[str]) -> bool:
+    """Tell whether a line of a table is a sound one, or one with fewer numbers: rates got lost."""
+    cells = line.split(",")
+    return any(
+        all(mine in ("", theirs) for mine, theirs in zip(cells, other.split(","), strict=True))
+        for other in sound
+        if other.count(",") == line.count(",")
+    )
 
 
 def _tables(root: Path, out: Path) -> list[str]:
