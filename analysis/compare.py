@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow
+from pyarrow import parquet
 
-from analysis.sources.episodes import read_evaluation
 from s2m.columns import harmless
 from s2m.errors import UserError, run_command
 from s2m.run.events import Events
@@ -36,9 +36,22 @@ def differences(one: RunFolder, other: RunFolder) -> list[str]:
         results = [_result(run, stage) for run in (one, other)]
         if results[0] != results[1]:
             found.append(f"result of {stage}")
-    if read_evaluation(one) != read_evaluation(other):
-        found.append("episodes")
+    for name in ("episodes", "selection"):
+        if _episodes(one, name) != _episodes(other, name):
+            found.append(name)
     return found
+
+
+def _episodes(run: RunFolder, name: str) -> list[dict[str, Any]] | None:
+    """Return the rows of a file of episodes but for the name of their run."""
+    path = run.path / f"{name}.parquet"
+    if not path.exists():
+        return None
+    try:
+        rows = parquet.read_table(path).to_pylist()
+    except pyarrow.ArrowException as error:
+        raise UserError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+    return [{key: value for key, value in row.items() if key != "run"} for row in rows]
 
 
 def _result(run: RunFolder, stage: str) -> dict[str, Any] | None:

@@ -25,6 +25,8 @@ def places(page: Path) -> list[tuple[str, str]]:
 
 def read(tables: Path, kind: str, name: str) -> str | bytes:
     """Return a table as Markdown without its heading, or a figure as SVG."""
+    if not (tables / "teacher.json").exists():
+        raise UserError(f"{tables} is not what make_tables.py has written: it has no teacher.json")
     path = tables / (f"{name}.md" if kind == "table" else f"figures/{name}.svg")
     try:
         data = path.read_bytes()
@@ -35,18 +37,17 @@ def read(tables: Path, kind: str, name: str) -> str | bytes:
 
 def publish(tables: Path, pages: tuple[Path, ...] = PAGES, figures: Path = FIGURES) -> int:
     """Fill all places and return how many there were."""
-    count = 0
-    for page in pages:
-        for kind, name in places(page):
-            content = read(tables, kind, name)
-            if isinstance(content, bytes):
-                figures.mkdir(parents=True, exist_ok=True)
-                (figures / f"{name}.svg").write_bytes(content)
-                link = Path(os.path.relpath(figures / f"{name}.svg", page.parent)).as_posix()
-                content = f"![{name}]({link})"
-            replace_section(page, f"{kind} {name}", content)
-            count += 1
-    return count
+    wanted = [(page, kind, name) for page in pages for kind, name in places(page)]
+    # All is read before anything is written: a wrong folder leaves the pages as they are.
+    contents = [read(tables, kind, name) for _, kind, name in wanted]
+    for (page, kind, name), content in zip(wanted, contents, strict=True):
+        if isinstance(content, bytes):
+            figures.mkdir(parents=True, exist_ok=True)
+            (figures / f"{name}.svg").write_bytes(content)
+            link = Path(os.path.relpath(figures / f"{name}.svg", page.parent)).as_posix()
+            content = f"![{name}]({link})"
+        replace_section(page, f"{kind} {name}", content)
+    return len(wanted)
 
 
 def main(words: list[str]) -> None:

@@ -1,6 +1,6 @@
 """Distil a tactile student from a teacher, and evaluate it.
 
-    python -m s2m.distill teacher=runs/encoders/pfds-s40-1fab83ea
+    python -m s2m.distill teacher=runs/encoders/pfds-s40-01e39876
     python -m s2m.distill teacher=tables/teacher.json              the one the analysis chose
     python -m s2m.distill teacher=lqr distill=demo                 a reference agent in its place
     python -m s2m.distill teacher=RUN cluster=slurm                ... as a job of a cluster

@@ -1,10 +1,13 @@
 """The comparison of runs: the same bits, or where they part."""
 
 import shutil
+import subprocess
+import sys
 
 import pyarrow
 import pytest
 
+from analysis import compare
 from analysis.compare import differences, main
 from s2m.errors import UserError
 from s2m.run.events import Events
@@ -35,6 +38,11 @@ def test_runs_of_equal_numbers_are_the_same_whatever_time_they_took(twins, tmp_p
     change(twins[1], "time/iteration", 3, lambda seconds: 2 * seconds)
     assert main([str(tmp_path / "one"), str(tmp_path / "other")]) == 0
     assert capsys.readouterr().out == f"{twins[0].path.name}: the same, bit for bit\n"
+
+
+def test_it_is_a_command_of_its_own(twins):
+    words = [sys.executable, "-P", compare.__file__, *(str(run.path) for run in twins)]
+    assert subprocess.run(words, capture_output=True, text=True).returncode == 0
 
 
 def test_one_flipped_bit_is_told_with_its_iteration_and_the_machines(twins, capsys):

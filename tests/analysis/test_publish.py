@@ -11,6 +11,7 @@ from s2m.errors import UserError
 def tables(tmp_path):
     place = tmp_path / "tables"
     (place / "figures").mkdir(parents=True)
+    (place / "teacher.json").write_text("{}")
     (place / "rates.md").write_text("## Rates\n\nA caption.\n\n| a |\n| --- |\n| 1 |\n")
     (place / "figures" / "curve.svg").write_bytes(b"<svg/>")
     return place
@@ -35,3 +36,14 @@ def test_places_are_filled_with_what_was_made(tmp_path, tables):
 def test_a_place_for_what_was_not_made_is_one_line(tmp_path, tables):
     with pytest.raises(UserError, match=r"cannot read .*absent.md.*is absent a table"):
         publish(tables, (page(tmp_path, "table absent"),), tmp_path)
+
+
+def test_a_folder_of_something_else_changes_no_page(tmp_path, tables):
+    made = page(tmp_path, "table rates", "table absent")
+    before = made.read_text()
+    with pytest.raises(UserError, match="absent"):
+        publish(tables, (made,), tmp_path / "docs" / "figures")
+    (tables / "teacher.json").unlink()
+    with pytest.raises(UserError, match="is not what make_tables.py has written"):
+        publish(tables, (made,), tmp_path / "docs" / "figures")
+    assert made.read_text() == before
