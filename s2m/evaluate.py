@@ -168,7 +168,7 @@ def main(words: list[str]) -> None:
         console.width = 120
     if out:
         out.parent.mkdir(parents=True, exist_ok=True)
-    make, base, name = cast(cfg)
+    make, base, name = cast(cfg, words)
     torch.set_num_threads(1)
     env = environment(base, cfg)
     if cfg.store:

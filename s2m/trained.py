@@ -25,6 +25,9 @@ from s2m.sim.robot import MAX_BALLS
 from s2m.task.commands import COMMAND_SIZE
 from s2m.task.observations import BALL_FRAMES, BALL_SIZE, PROPRIO_FRAMES, PROPRIO_SIZE
 
+OF_AGENTS = ("agent", "task", "sim")
+"""Settings that only a reference agent leaves open."""
+
 
 class Policy:
     """What the policies of all run folders share."""
@@ -150,8 +153,18 @@ def open_policy(path: Path | str) -> Trained | Student:
     return Student(path) if RunFolder.open(path).is_student else Trained(path)
 
 
-def cast(cfg: EvaluateCfg | ReplayCfg) -> tuple[Callable[[TransportEnv], Agent], EnvCfg, str]:
-    """Return who acts, the environment that belongs to it, and the actor's name."""
+def cast(
+    cfg: EvaluateCfg | ReplayCfg, words: list[str]
+) -> tuple[Callable[[TransportEnv], Agent], EnvCfg, str]:
+    """Return who acts, the environment that belongs to it, and the actor's name.
+
+    `words` are those of the command: beside a run some settings would go unheard.
+    """
+    for key in (word.split("=")[0] for word in words):
+        if cfg.run and key.split(".")[0] in OF_AGENTS:
+            raise UserError(
+                f"run= acts itself, in its own task and simulator: {key} cannot be given with it"
+            )
     policy = open_policy(cfg.run) if cfg.run else None
     if not isinstance(policy, Student) and cfg.faults != FaultsCfg():
         raise UserError("faults are those of the tactile plate: they need run=FOLDER of a student")

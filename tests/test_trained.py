@@ -11,6 +11,7 @@ from s2m.config import RunCfg
 from s2m.env import TransportEnv
 from s2m.errors import UserError
 from s2m.evaluate import main as evaluate
+from s2m.replay import main as replay
 from s2m.run import checkpoint
 from s2m.run.folder import RunFolder
 from s2m.stages import execute
@@ -54,6 +55,15 @@ def test_audit_prints_both_groups_and_tells_invariant_from_not(runs, capsys):
 def test_evaluate_a_run(runs, capsys):
     evaluate([f"run={runs['pfds'].path}", "episodes=2", "levels=[1,3]"])
     assert "no-drop" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "word", ["sim=dummy", "sim.ball.rolling=0", "task.max_roll=9", "agent=lqr"]
+)
+@pytest.mark.parametrize("command", [evaluate, replay])
+def test_a_run_acts_in_its_own_task_and_simulator(runs, command, word):
+    with pytest.raises(UserError, match=f": {word.split('=')[0]} cannot be given with it"):
+        command([f"run={runs['pfds'].path}", word])
 
 
 def test_a_run_without_a_checkpoint_says_so(tmp_path):
