@@ -133,6 +133,11 @@ def test_status_as_table_and_json(tmp_path, capsys):
     assert (row["status"], row["iteration"], row["total"]) == ("finished", 6, 6)
 
 
+def test_status_of_an_empty_folder_says_so(tmp_path, capsys):
+    assert status.main([str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f"no runs in {tmp_path}\n"
+
+
 def test_status_tells_verdict_log_and_forecast(tmp_path, capsys):
     words = ["-m", *TINY, f"root={tmp_path}", "ppo.kl_target=0"]
     main([*words, "ppo.learning_rate=1e30,1e-3"])
