@@ -13,6 +13,7 @@ python -m s2m.status shows where runs stand, s2m.logs RUN what one printed, s2m.
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 
 from rich.console import Console
@@ -205,7 +206,7 @@ def _help() -> str:
     groups = {
         folder.name: [path.stem for path in sorted(folder.glob("*.yaml"))]
         for folder in sorted(CONF.iterdir())
-        if folder.is_dir()
+        if folder.is_dir() and folder.name in {item.name for item in fields(RunCfg)}
     }
     lines = [(sys.modules[__name__].__doc__ or "").strip(), "", "Groups (group=name):"]
     lines += [f"  {name:<12} {', '.join(options)}" for name, options in groups.items()]
