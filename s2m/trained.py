@@ -40,9 +40,13 @@ class Policy:
     def checkpoint(self) -> checkpoint.Checkpoint:
         """The newest sound checkpoint, which is the final one of a run that is done."""
         found = checkpoint.load_latest(self.folder)
-        if found is None:
-            raise UserError(f"{self.folder.path} has no checkpoint yet: train it first")
         done = self.folder.result(self.folder.learning)
+        if found is None and done is None:
+            raise UserError(f"{self.folder.path} has no checkpoint yet: train it first")
+        if found is None:
+            damaged = checkpoint.saved(self.folder)
+            why = "is damaged" if damaged else "was not kept (archives keep that of one seed)"
+            raise UserError(f"{self.folder.path} has finished, but its checkpoint {why}")
         if done is not None and found.iteration != done["iterations"]:
             raise UserError(
                 f"{self.folder.path} has lost its final checkpoint (the newest is of iteration "

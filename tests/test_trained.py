@@ -1,5 +1,6 @@
 """Trained policies: loading, auditing, evaluating; and what is said when there is none."""
 
+import shutil
 from dataclasses import asdict
 
 import pytest
@@ -70,6 +71,13 @@ def test_a_run_without_a_checkpoint_says_so(tmp_path):
     create(tmp_path / "empty")
     with pytest.raises(UserError, match="has no checkpoint yet: train it first"):
         evaluate([f"run={tmp_path / 'empty'}", "episodes=1"])
+
+
+def test_a_finished_run_without_a_checkpoint_is_not_told_to_train(runs, tmp_path):
+    ignored = shutil.ignore_patterns("checkpoints")
+    archived = shutil.copytree(runs["pfds"].path, tmp_path / "archived", ignore=ignored)
+    with pytest.raises(UserError, match="has finished, but its checkpoint was not kept"):
+        audit.main([str(archived)])
 
 
 @pytest.mark.parametrize(
