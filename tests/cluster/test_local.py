@@ -215,6 +215,9 @@ def test_logs_show_what_a_run_printed(tmp_path, capsys):
     logs.main([str(run.path), "--lines", "1"])
     assert capsys.readouterr().out == "finished\n"
     run.log.unlink()
+    with pytest.raises(UserError, match="has no run.log: it ran in the foreground, or its log was"):
+        logs.main([str(run.path)])
+    run.attempt.unlink()
     with pytest.raises(UserError, match="has printed nothing yet"):
         logs.main([str(run.path)])
 
