@@ -122,6 +122,8 @@ def files(root: Path, cluster: bool) -> Result:
     """The folder of runs: writable, with locks and renames; for a cluster also shared."""
     there = root.absolute()
     while not there.is_dir():
+        if there.exists():
+            return Result(False, f"{there} is a file", "name a folder to keep runs in: root=DIR")
         there = there.parent
     try:
         with tempfile.TemporaryDirectory(dir=there, prefix=".s2m-doctor-") as folder:

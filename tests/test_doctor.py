@@ -111,6 +111,13 @@ def test_a_folder_that_cannot_be_written(capsys):
     assert "root=DIR" in finding(report, "files")["fix"]
 
 
+@pytest.mark.parametrize("below", ["", "runs"])
+def test_a_file_is_no_folder_of_runs(capsys, tmp_path, below):
+    (tmp_path / "file").touch()
+    code, report = told(capsys, str(tmp_path / "file" / below))
+    assert code == 1 and finding(report, "files")["found"] == f"{tmp_path / 'file'} is a file"
+
+
 def test_a_folder_of_one_machine_is_no_folder_of_a_cluster(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(checkup, "_file_system", lambda path: "ext4")
     assert "root=DIR" in finding(told(capsys, str(tmp_path), "--cluster")[1], "files")["fix"]
