@@ -80,6 +80,11 @@ def test_a_finished_run_without_a_checkpoint_is_not_told_to_train(runs, tmp_path
         audit.main([str(archived)])
 
 
+def test_help_is_no_mistake(capsys):
+    audit.main(["--help"])
+    assert "python -m s2m.audit RUN_FOLDER" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
