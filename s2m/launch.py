@@ -27,7 +27,7 @@ from s2m.cluster.state import QUEUED, RUNNING, UNREADABLE
 from s2m.cluster.submission import launch_lock, submission_of
 from s2m.columns import one_line
 from s2m.compose import CONF, describe
-from s2m.config import RunCfg
+from s2m.config import SIMULATORS, RunCfg
 from s2m.distill.config import StudentCfg
 from s2m.errors import UserError, run_command
 from s2m.outcomes import CODES
@@ -214,6 +214,7 @@ def _help() -> str:
     lines += [f"  {name:<12} {text}" for name, text in sweep_names().items()]
     lines += ["", "Settings (name=value, with their defaults before a budget is applied):"]
     lines += describe(RunCfg)
+    lines += ["", "Settings of sim=isaaclab:", *describe(SIMULATORS["isaaclab"], "sim.")]
     lines += ["", "Settings of cluster=slurm:", *describe(CLUSTERS["slurm"], "cluster.")]
     return "\n".join(lines)
 

@@ -107,3 +107,9 @@ def test_help_lists_the_groups_of_a_run(capsys):
     main(["--help"])
     text = capsys.readouterr().out
     assert "\n  encoder      branch_mlp, dshc" in text and "\n  distill " not in text
+
+
+@pytest.mark.parametrize("name", ["sim.max_patches", "sim.contact_force", "cluster.minutes"])
+def test_help_lists_the_settings_of_a_cluster(capsys, name):
+    main(["--help"])
+    assert f"\n  {name}=" in capsys.readouterr().out
