@@ -55,7 +55,7 @@ def options(words: list[str]) -> argparse.Namespace:
     add("--runs", type=Path, default=Path("runs"), help="folder of all runs (default: runs)")
     add("--source", choices=["local", "wandb"], default="local", help="where runs are (local)")
     add("--project", metavar="ENTITY/NAME", help="W&B project, with --source wandb")
-    add("--cache", type=Path, help="folder for what was fetched from W&B (default: ~/.cache/s2m)")
+    add("--cache", type=Path, help="folder for what W&B sent (default: ~/.cache/s2m/wandb)")
     add("--out", type=Path, default=Path("tables"), help="folder to write to (default: tables)")
     add("--experiment", help="only the runs of this experiment (default: all)")
     add("--budget", help="only runs of this budget (default: the one with most finished runs)")

@@ -241,5 +241,5 @@ def require_runs(study: Study, where: str) -> None:
         raise UserError(
             f"{where} has no run that can be read"
             + "".join(f"; {item.id}: {item.reason}" for item in study.left_out[:3])
-            + "; start some: python -m s2m.launch +sweep=demo"
+            + "; start some: python -m s2m.launch -m +sweep=demo"
         )

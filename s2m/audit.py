@@ -36,8 +36,12 @@ def measure(trained: Trained, k: int, samples: int) -> dict[str, float]:
 
 def main(words: list[str]) -> None:
     """Print the largest and mean action change under both groups, per number of balls."""
-    if not 1 <= len(words) <= 2 or words[0] in ("-h", "--help"):
-        raise UserError("usage: python -m s2m.audit RUN_FOLDER [group elements per observation]")
+    usage = "usage: python -m s2m.audit RUN_FOLDER [group elements per observation]"
+    if "--help" in words or "-h" in words:
+        print(f"{main.__doc__}\n\n{usage}")
+        return
+    if not 1 <= len(words) <= 2:
+        raise UserError(usage)
     samples = words[1] if len(words) == 2 else "20"
     if not samples.isdecimal() or int(samples) < 1:
         raise UserError(f"samples = {samples}: allowed are whole numbers from 1")

@@ -15,10 +15,8 @@ from pathlib import Path
 from s2m.tracking.key import has_key
 
 ISAACSIM, ISAACLAB = "5.1.", "2.3.2"
-INSTALL_ISAACSIM = (
-    "pip install 'isaacsim[all,extscache]==5.1.0' --extra-index-url https://pypi.nvidia.com"
-)
-INSTALL_ISAACLAB = "pip install -e '.[isaaclab]'"
+INSTALL_ISAAC = "install torch, Isaac Sim and Isaac Lab by the commands of docs/isaaclab.md"
+"""Their order and constraints decide whether they fit together, so they stand in one place."""
 PACKAGES = (
     "torch", "numpy", "mujoco", "rsl-rl-lib", "tensordict", "hydra-core", "pandas", "pyarrow",
     "scipy", "statsmodels", "submitit",
@@ -122,6 +120,8 @@ def files(root: Path, cluster: bool) -> Result:
     """The folder of runs: writable, with locks and renames; for a cluster also shared."""
     there = root.absolute()
     while not there.is_dir():
+        if there.exists():
+            return Result(False, f"{there} is a file", "name a folder to keep runs in: root=DIR")
         there = there.parent
     try:
         with tempfile.TemporaryDirectory(dir=there, prefix=".s2m-doctor-") as folder:
@@ -179,13 +179,8 @@ def isaac(root: Path, cluster: bool) -> Result:
     """Isaac Sim and Isaac Lab in the versions the adapter was written for."""
     sim, lab = _version("isaacsim"), _version("isaaclab")
     found = f"isaacsim {sim or 'absent'}, isaaclab {lab or 'absent'}"
-    steps = []
-    if sim is None or not sim.startswith(ISAACSIM):
-        steps.append(INSTALL_ISAACSIM)
-    if lab is None or not lab.startswith(ISAACLAB):
-        steps.append(INSTALL_ISAACLAB)
-    if steps:
-        return Result(False, found, " && ".join(steps))
+    if not (sim or "").startswith(ISAACSIM) or not (lab or "").startswith(ISAACLAB):
+        return Result(False, found, INSTALL_ISAAC)
     if not os.environ.get("OMNI_KIT_ACCEPT_EULA"):
         return Result(
             False, f"{found}, licence not accepted",

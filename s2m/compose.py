@@ -112,8 +112,15 @@ def _refused(error: HydraException, name: str, words: list[str]) -> UserError:
     if isinstance(cause, ConfigKeyError | ConfigAttributeError):
         groups = [word for word in words if (CONF / word.split("=")[0]).is_dir()]
         return _unknown_setting(str(cause.full_key), compose(name, overrides=groups))
+    if "is not a ListConfig" in str(cause):
+        key, _, value = _first_line(error).removeprefix("Error merging override ").partition("=")
+        return UserError(f"{key} = {value}: allowed is a list, as in {key}=[{value}]")
     if isinstance(cause, OmegaConfBaseException):
         return _mistyped(cause)
+    if foreign := re.match(r"Could not override '(\w+)'. No match in the defaults", str(error)):
+        if foreign[1] == "distill":
+            return UserError("distill belongs to students: python -m s2m.distill --help")
+        return _unknown_setting(foreign[1], compose(name))
     if isinstance(error, OverrideParseException):
         return UserError(f"cannot read '{error.override}': write setting=value")
     return UserError(_first_line(error))

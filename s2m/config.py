@@ -376,7 +376,9 @@ class EvaluateCfg(EvaluationCfg):
 
     agent: str = setting("lqr", "who acts: zero, random or lqr")
     run: str = setting("", "run folder whose policy acts instead, in its own task")
-    store: bool = setting(False, "replace the run's own evaluation by this one")
+    store: bool = setting(
+        False, "replace the run's own evaluation, by its own settings where none are given"
+    )
     out: str = setting("", "file for one row per episode: .csv (empty: none)")
     faults: FaultsCfg = field(default_factory=FaultsCfg)
     task: TaskCfg = field(default_factory=TaskCfg)

@@ -2,6 +2,9 @@
 
 import difflib
 import logging
+import os
+import select
+import signal
 import sys
 from collections.abc import Callable, Iterable
 
@@ -27,15 +30,29 @@ class _Harmless(logging.Formatter):
         return harmless(super().format(record))
 
 
+def _reader_left() -> bool:
+    """Tell whether nobody reads stdout any more, as after `| head`."""
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)
+    return any(events & (select.POLLERR | select.POLLHUP) for _, events in poll.poll(0))
+
+
 def run_command(command: Callable[[list[str]], int | None]) -> None:
     """Run a command line tool: user errors become one line on stderr and exit code 2."""
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_Harmless("%(message)s"))
     try:
         code = command(sys.argv[1:])
+        sys.stdout.flush()  # what fails after this would be told by Python, in a traceback
     except UserError as error:
         print(f"error: {harmless(str(error))}", file=sys.stderr)
         code = 2
+    except BrokenPipeError:
+        if not _reader_left():
+            raise
+        # Python flushes once more at its end, which must not complain either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 128 + signal.SIGPIPE
     except OSError as error:
         # A file that cannot be read or written; whatever else goes wrong keeps its traceback.
         if error.filename is None or error.strerror is None:

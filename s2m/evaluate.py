@@ -168,18 +168,20 @@ def main(words: list[str]) -> None:
         console.width = 120
     if out:
         out.parent.mkdir(parents=True, exist_ok=True)
-    make, base, name = cast(cfg)
+    make, base, name = cast(cfg, words)
     torch.set_num_threads(1)
-    env = environment(base, cfg)
+    seed = cfg.seed
     if cfg.store:
-        rows = _replace_evaluation(cfg, console)
+        stage = _stage(cfg, words)
+        seed, rows = stage.seed, _replace_evaluation(cfg, stage, console)
     else:
+        env = environment(base, cfg)
         with _bar(console, name) as show:
             rows = run_episodes(
                 env, make, cfg.levels, cfg.episodes,
                 lambda step, alive: show(step, env.task.episode_steps),
             )  # fmt: skip
-    console.print(f"{name}, seed {cfg.seed}", summary(rows))
+    console.print(f"{name}, seed {seed}", summary(rows))
     if out:
         with out.open("w", newline="") as file:
             writer = csv.DictWriter(file, fieldnames=list(rows[0]))
@@ -187,7 +189,16 @@ def main(words: list[str]) -> None:
             writer.writerows(rows)
 
 
-def _replace_evaluation(cfg: EvaluateCfg, console: Console) -> list[Row]:
+def _stage(cfg: EvaluateCfg, words: list[str]) -> EvaluationCfg:
+    """Return the run's own settings with those of the command: tables compare only like runs."""
+    given = {word.split("=")[0] for word in words}
+    names = {item.name for item in fields(EvaluationCfg)} & given
+    return replace(
+        open_policy(cfg.run).cfg.evaluate, **{name: getattr(cfg, name) for name in names}
+    )
+
+
+def _replace_evaluation(cfg: EvaluateCfg, stage: EvaluationCfg, console: Console) -> list[Row]:
     import pyarrow.parquet as pq
 
     folder = RunFolder.open(cfg.run)
@@ -195,7 +206,6 @@ def _replace_evaluation(cfg: EvaluateCfg, console: Console) -> list[Row]:
         raise UserError(f"{folder.path} has not finished training: only then it is evaluated")
     if cfg.faults != FaultsCfg():
         raise UserError("store = true: faults are for trying, an evaluation that counts has none")
-    stage = EvaluationCfg(**{item.name: getattr(cfg, item.name) for item in fields(EvaluationCfg)})
     with stop_signals() as stop, RunLock.acquire(folder) as lock:
         if evaluate(folder, lock, stop, Progress(console, live=False), stage) == STOPPED:
             raise UserError(f"stopped by {stop.reason}: the evaluation of {folder.path} stands")

@@ -13,6 +13,7 @@ python -m s2m.status shows where runs stand, s2m.logs RUN what one printed, s2m.
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 
 from rich.console import Console
@@ -26,7 +27,7 @@ from s2m.cluster.state import QUEUED, RUNNING, UNREADABLE
 from s2m.cluster.submission import launch_lock, submission_of
 from s2m.columns import one_line
 from s2m.compose import CONF, describe
-from s2m.config import RunCfg
+from s2m.config import SIMULATORS, RunCfg
 from s2m.distill.config import StudentCfg
 from s2m.errors import UserError, run_command
 from s2m.outcomes import CODES
@@ -205,7 +206,7 @@ def _help() -> str:
     groups = {
         folder.name: [path.stem for path in sorted(folder.glob("*.yaml"))]
         for folder in sorted(CONF.iterdir())
-        if folder.is_dir()
+        if folder.is_dir() and folder.name in {item.name for item in fields(RunCfg)}
     }
     lines = [(sys.modules[__name__].__doc__ or "").strip(), "", "Groups (group=name):"]
     lines += [f"  {name:<12} {', '.join(options)}" for name, options in groups.items()]
@@ -213,6 +214,7 @@ def _help() -> str:
     lines += [f"  {name:<12} {text}" for name, text in sweep_names().items()]
     lines += ["", "Settings (name=value, with their defaults before a budget is applied):"]
     lines += describe(RunCfg)
+    lines += ["", "Settings of sim=isaaclab:", *describe(SIMULATORS["isaaclab"], "sim.")]
     lines += ["", "Settings of cluster=slurm:", *describe(CLUSTERS["slurm"], "cluster.")]
     return "\n".join(lines)
 

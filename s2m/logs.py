@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from s2m.cluster.submission import submission_of
+from s2m.cluster.submission import Submission, submission_of
 from s2m.cluster.verdict import tail
 from s2m.columns import harmless
 from s2m.errors import UserError, run_command
@@ -24,16 +24,21 @@ def main(words: list[str]) -> int:
     submission = submission_of(folder.submitted)
     errors = tail(submission.logs()[1], options.lines) if submission else ""
     if not folder.log.exists() and not errors:
-        raise UserError(
-            f"{folder.path} has printed nothing yet"
-            + (f"; it was submitted as job {submission.job}" if submission else "")
-        )
+        raise UserError(f"{folder.path} {_why_silent(folder, submission)}")
     print(harmless(tail(folder.log, options.lines)))
     if errors:
         print(f"--- SLURM job {submission.job if submission else ''}\n{harmless(errors)}")
     if options.follow:
         _follow(folder.log)
     return 0
+
+
+def _why_silent(folder: RunFolder, submission: Submission | None) -> str:
+    if submission:
+        return f"has printed nothing yet; it was submitted as job {submission.job}"
+    if folder.attempt.exists():
+        return "has no run.log: it ran in the foreground, or its log was not archived"
+    return "has printed nothing yet"
 
 
 def _follow(path: Path) -> None:

@@ -37,7 +37,7 @@ def main(words: list[str]) -> None:
         raise UserError(
             f"out = {cfg.out}: allowed are .mp4 or .gif with one k, or .png with one k or k=all"
         )
-    make, env_cfg, _ = cast(cfg)
+    make, env_cfg, _ = cast(cfg, words)
     sim = env_cfg.sim
     if not isinstance(sim, MujocoCfg):
         raise UserError(f"sim = {sim.name}: only sim=mujoco can be rendered")

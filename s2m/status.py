@@ -129,7 +129,7 @@ def show(root: Path, width: int | None = None) -> str:
                 duration(state.left) if state.status == RUNNING else "", state.last_event,
             ]
         )  # fmt: skip
-    parts = [columns(head, rows, width)]
+    parts = [columns(head, rows, width) if rows else f"no runs in {one_line(str(root))}"]
     for entry in entries:
         if entry.verdict or entry.state.status == UNREADABLE:
             parts.append(f"\n{entry.name}: {entry.verdict or UNREADABLE}\n{_explanation(entry)}")

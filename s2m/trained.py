@@ -25,6 +25,9 @@ from s2m.sim.robot import MAX_BALLS
 from s2m.task.commands import COMMAND_SIZE
 from s2m.task.observations import BALL_FRAMES, BALL_SIZE, PROPRIO_FRAMES, PROPRIO_SIZE
 
+OF_AGENTS = ("agent", "task", "sim")
+"""Settings that only a reference agent leaves open."""
+
 
 class Policy:
     """What the policies of all run folders share."""
@@ -37,9 +40,13 @@ class Policy:
     def checkpoint(self) -> checkpoint.Checkpoint:
         """The newest sound checkpoint, which is the final one of a run that is done."""
         found = checkpoint.load_latest(self.folder)
-        if found is None:
-            raise UserError(f"{self.folder.path} has no checkpoint yet: train it first")
         done = self.folder.result(self.folder.learning)
+        if found is None and done is None:
+            raise UserError(f"{self.folder.path} has no checkpoint yet: train it first")
+        if found is None:
+            damaged = checkpoint.saved(self.folder)
+            why = "is damaged" if damaged else "was not kept (archives keep that of one seed)"
+            raise UserError(f"{self.folder.path} has finished, but its checkpoint {why}")
         if done is not None and found.iteration != done["iterations"]:
             raise UserError(
                 f"{self.folder.path} has lost its final checkpoint (the newest is of iteration "
@@ -150,8 +157,18 @@ def open_policy(path: Path | str) -> Trained | Student:
     return Student(path) if RunFolder.open(path).is_student else Trained(path)
 
 
-def cast(cfg: EvaluateCfg | ReplayCfg) -> tuple[Callable[[TransportEnv], Agent], EnvCfg, str]:
-    """Return who acts, the environment that belongs to it, and the actor's name."""
+def cast(
+    cfg: EvaluateCfg | ReplayCfg, words: list[str]
+) -> tuple[Callable[[TransportEnv], Agent], EnvCfg, str]:
+    """Return who acts, the environment that belongs to it, and the actor's name.
+
+    `words` are those of the command: beside a run some settings would go unheard.
+    """
+    for key in (word.split("=")[0] for word in words):
+        if cfg.run and key.split(".")[0] in OF_AGENTS:
+            raise UserError(
+                f"run= acts itself, in its own task and simulator: {key} cannot be given with it"
+            )
     policy = open_policy(cfg.run) if cfg.run else None
     if not isinstance(policy, Student) and cfg.faults != FaultsCfg():
         raise UserError("faults are those of the tactile plate: they need run=FOLDER of a student")

@@ -63,7 +63,7 @@ def test_a_machine_without_anything_is_not_a_cluster(capsys, tmp_path, program, 
     assert code == 1 and not report["ready"]
     assert {"gpu", "isaac", "slurm"} <= set(report["missing"])
     assert "sim=mujoco" in finding(report, "gpu")["fix"]
-    assert finding(report, "isaac")["fix"].count("pip install") == 2
+    assert "docs/isaaclab.md" in finding(report, "isaac")["fix"]
     assert finding(report, "slurm")["found"] == "no sbatch and no sinfo"
 
 
@@ -97,7 +97,7 @@ def test_isaac_must_be_of_the_right_version_and_accepted(capsys, tmp_path, monke
     monkeypatch.setattr(checkup, "_version", lambda name: installed.get(name, "1"))
     monkeypatch.delenv("OMNI_KIT_ACCEPT_EULA", raising=False)
     fix = finding(told(capsys, str(tmp_path), "--cluster")[1], "isaac")["fix"]
-    assert fix == checkup.INSTALL_ISAACLAB
+    assert fix == checkup.INSTALL_ISAAC
     installed["isaaclab"] = "2.3.2.post1"
     found = finding(told(capsys, str(tmp_path), "--cluster")[1], "isaac")
     assert found["status"] == "missing" and "OMNI_KIT_ACCEPT_EULA" in found["fix"]
@@ -109,6 +109,13 @@ def test_a_folder_that_cannot_be_written(capsys):
     code, report = told(capsys, "/proc/runs")
     assert code == 1 and report["missing"] == ["files"]
     assert "root=DIR" in finding(report, "files")["fix"]
+
+
+@pytest.mark.parametrize("below", ["", "runs"])
+def test_a_file_is_no_folder_of_runs(capsys, tmp_path, below):
+    (tmp_path / "file").touch()
+    code, report = told(capsys, str(tmp_path / "file" / below))
+    assert code == 1 and finding(report, "files")["found"] == f"{tmp_path / 'file'} is a file"
 
 
 def test_a_folder_of_one_machine_is_no_folder_of_a_cluster(capsys, tmp_path, monkeypatch):

@@ -2,6 +2,8 @@
 
 import errno
 import os
+import signal
+import subprocess
 import sys
 
 import pytest
@@ -31,3 +33,21 @@ def test_what_is_no_file_keeps_its_traceback(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["command"])
     with pytest.raises(ConnectionError):
         run_command(lambda words: (_ for _ in ()).throw(ConnectionError("lost")))
+
+
+@pytest.mark.parametrize("size", [1, 100_000])
+def test_a_reader_that_leaves_ends_a_command_quietly(size):
+    """As `| head` does; the code is that of every Unix tool."""
+    read, write = os.pipe()
+    os.close(read)
+    code = f"from s2m.errors import run_command; run_command(lambda words: print('x' * {size}))"
+    with os.fdopen(write, "wb") as out:
+        done = subprocess.run([sys.executable, "-c", code], stdout=out, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
+
+
+def test_another_broken_pipe_keeps_its_traceback():
+    code = "from s2m.errors import run_command; import os; r, w = os.pipe(); os.close(r); "
+    code += "run_command(lambda words: os.write(w, b'x'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1 and "BrokenPipeError" in done.stderr

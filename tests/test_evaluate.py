@@ -144,12 +144,26 @@ def test_store_replaces_the_evaluation_of_a_run(tmp_path):
     assert result is not None and result["settings"]["episodes"] == 4
 
 
+def test_store_keeps_the_settings_of_the_run_that_are_not_given(tmp_path, capsys):
+    folder = create(tmp_path / "run", "evaluate.seed=7", "evaluate.slots=fixed")
+    execute(folder)
+    first = folder.result("evaluate")
+    main([f"run={folder.path}", "store=true"])
+    assert folder.result("evaluate") == first and "seed 7" in capsys.readouterr().out
+    main([f"run={folder.path}", "store=true", "episodes=2"])
+    again = folder.result("evaluate")
+    assert first is not None and again is not None
+    assert again["settings"] == {**first["settings"], "episodes": 2}
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
         (["store=true"], "store = true: needs run=FOLDER"),
         (["agent=pid"], "unknown agent 'pid'. Allowed: zero, random, lqr"),
         (["levels=[0]"], "levels = [0]: allowed 1 to 5"),
+        (["levels=3"], "levels = 3: allowed is a list, as in levels=[3]"),
+        (["encoder=dshc"], "unknown setting 'encoder'. Allowed: levels, episodes"),
         (["episodes=0"], "episodes = 0: allowed 1 or more"),
         (["out=rows.xlsx"], "out = rows.xlsx: allowed is a .csv file"),
     ],

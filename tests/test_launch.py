@@ -86,6 +86,8 @@ def test_a_failure_in_the_foreground_stands_in_the_events(tmp_path):
         (["budget=tiny"], "unknown budget 'tiny'. Allowed: demo, desktop, paper"),
         (["experiment=../x"], "experiment = '../x': allowed are"),
         (["ppo.gamma=1.5"], "ppo.gamma = 1.5: allowed 0 to 1"),
+        (["budget.hidden=64"], "budget.hidden = 64: allowed is a list, as in budget.hidden=[64]"),
+        (["distill=demo"], "distill belongs to students: python -m s2m.distill"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path, words, line):
@@ -99,3 +101,15 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="cannot write to the folder of runs .*: File exists"):
         main([*TINY, f"root={tmp_path / 'file'}"])
+
+
+def test_help_lists_the_groups_of_a_run(capsys):
+    main(["--help"])
+    text = capsys.readouterr().out
+    assert "\n  encoder      branch_mlp, dshc" in text and "\n  distill " not in text
+
+
+@pytest.mark.parametrize("name", ["sim.max_patches", "sim.contact_force", "cluster.minutes"])
+def test_help_lists_the_settings_of_a_cluster(capsys, name):
+    main(["--help"])
+    assert f"\n  {name}=" in capsys.readouterr().out

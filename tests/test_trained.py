@@ -1,5 +1,6 @@
 """Trained policies: loading, auditing, evaluating; and what is said when there is none."""
 
+import shutil
 from dataclasses import asdict
 
 import pytest
@@ -11,6 +12,7 @@ from s2m.config import RunCfg
 from s2m.env import TransportEnv
 from s2m.errors import UserError
 from s2m.evaluate import main as evaluate
+from s2m.replay import main as replay
 from s2m.run import checkpoint
 from s2m.run.folder import RunFolder
 from s2m.stages import execute
@@ -56,10 +58,31 @@ def test_evaluate_a_run(runs, capsys):
     assert "no-drop" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "word", ["sim=dummy", "sim.ball.rolling=0", "task.max_roll=9", "agent=lqr"]
+)
+@pytest.mark.parametrize("command", [evaluate, replay])
+def test_a_run_acts_in_its_own_task_and_simulator(runs, command, word):
+    with pytest.raises(UserError, match=f": {word.split('=')[0]} cannot be given with it"):
+        command([f"run={runs['pfds'].path}", word])
+
+
 def test_a_run_without_a_checkpoint_says_so(tmp_path):
     create(tmp_path / "empty")
     with pytest.raises(UserError, match="has no checkpoint yet: train it first"):
         evaluate([f"run={tmp_path / 'empty'}", "episodes=1"])
+
+
+def test_a_finished_run_without_a_checkpoint_is_not_told_to_train(runs, tmp_path):
+    ignored = shutil.ignore_patterns("checkpoints")
+    archived = shutil.copytree(runs["pfds"].path, tmp_path / "archived", ignore=ignored)
+    with pytest.raises(UserError, match="has finished, but its checkpoint was not kept"):
+        audit.main([str(archived)])
+
+
+def test_help_is_no_mistake(capsys):
+    audit.main(["--help"])
+    assert "python -m s2m.audit RUN_FOLDER" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

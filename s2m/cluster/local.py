@@ -153,7 +153,8 @@ class Pool:
             state = self._glance(name)
             self.console.print(
                 f"{name}: {state.iteration}/{state.total} level {state.level or '–'}, "
-                f"end in {duration(state.left)}", highlight=False,
+                f"end {'' if state.left is None else 'in '}{duration(state.left)}",
+                highlight=False,
             )  # fmt: skip
 
     def _table(self) -> Table:

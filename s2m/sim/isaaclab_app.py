@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from s2m.checkup import INSTALL_ISAACLAB, INSTALL_ISAACSIM
+from s2m.checkup import INSTALL_ISAAC
 from s2m.errors import UserError
 
 START_SECONDS = 1800
@@ -95,8 +95,7 @@ def _check(device: str) -> None:
         spec = importlib.util.find_spec(package)
         if spec is None or spec.origin is None:  # a mere folder of that name has no origin
             raise UserError(
-                f"sim=isaaclab needs {package}, which is not installed: "
-                f"{INSTALL_ISAACSIM} && {INSTALL_ISAACLAB}"
+                f"sim=isaaclab needs {package}, which is not installed: {INSTALL_ISAAC}"
             )
     if device == "cpu":
         return

@@ -108,3 +108,6 @@ def test_nothing_to_show_is_one_line():
     study = make_study(Frames([], [Unread("a/b", "schema version 9")]))
     with pytest.raises(UserError, match="runs has no run that can be read; a/b: schema version 9"):
         require_runs(study, "runs")
+    # A sweep without -m is refused.
+    with pytest.raises(UserError, match="s2m.launch -m [+]sweep=demo$"):
+        require_runs(study, "runs")

@@ -133,6 +133,11 @@ def test_status_as_table_and_json(tmp_path, capsys):
     assert (row["status"], row["iteration"], row["total"]) == ("finished", 6, 6)
 
 
+def test_status_of_an_empty_folder_says_so(tmp_path, capsys):
+    assert status.main([str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f"no runs in {tmp_path}\n"
+
+
 def test_status_tells_verdict_log_and_forecast(tmp_path, capsys):
     words = ["-m", *TINY, f"root={tmp_path}", "ppo.kl_target=0"]
     main([*words, "ppo.learning_rate=1e30,1e-3"])
@@ -210,6 +215,9 @@ def test_logs_show_what_a_run_printed(tmp_path, capsys):
     logs.main([str(run.path), "--lines", "1"])
     assert capsys.readouterr().out == "finished\n"
     run.log.unlink()
+    with pytest.raises(UserError, match="has no run.log: it ran in the foreground, or its log was"):
+        logs.main([str(run.path)])
+    run.attempt.unlink()
     with pytest.raises(UserError, match="has printed nothing yet"):
         logs.main([str(run.path)])
 

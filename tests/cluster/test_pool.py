@@ -1,5 +1,6 @@
 """Pools and packed jobs at awkward moments; the processes of the runs are pretended."""
 
+import io
 import os
 import shutil
 import signal
@@ -87,6 +88,12 @@ def test_a_folder_that_is_damaged_while_it_runs_is_shown(begun, runs):
     runs[0].run_file.write_text("rubbish")
     pool.run()
     assert "is damaged" in str(pool._table().columns[-1]._cells[0])
+
+
+def test_a_run_that_has_just_begun_has_no_end_in_sight(begun, runs):
+    console = Console(file=io.StringIO(), width=100)
+    Pool([(runs[0], 12)], 1, console).run()
+    assert "one: 0/12 level –, end not in sight\n" in console.file.getvalue()
 
 
 def fail_in(job, run, monkeypatch):

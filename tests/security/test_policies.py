@@ -33,9 +33,9 @@ def test_no_command_unpickles_a_checkpoint(run, content, capsys):
     path.write_bytes(sealed(content()))
     with pytest.raises(checkpoint.CheckpointError, match="refused|is not a checkpoint"):
         checkpoint.load(path)
-    with pytest.raises(UserError, match="no checkpoint yet"):
+    with pytest.raises(UserError, match="its checkpoint is damaged"):
         _ = open_policy(run.path).actor
-    with pytest.raises(UserError, match="no checkpoint yet"):
+    with pytest.raises(UserError, match="its checkpoint is damaged"):
         replay([f"run={run.path}", "out=film.mp4"])
 
 
