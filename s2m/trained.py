@@ -39,13 +39,7 @@ class Policy:
         found = checkpoint.load_latest(self.folder)
         if found is None:
             raise UserError(f"{self.folder.path} has no checkpoint yet: train it first")
-        done = self.folder.result(self.folder.learning)
-        if done is not None and found.iteration != done["iterations"]:
-            raise UserError(
-                f"{self.folder.path} has lost its final checkpoint (the newest is of iteration "
-                f"{found.iteration} of {done['iterations']}): delete its "
-                f"{self.folder.learning}.json and launch it again"
-            )
+        self.folder.check_final(found.iteration)
         return found
 
     def misfit(self, error: Exception) -> UserError:
