@@ -30,7 +30,7 @@ class Superseded(Busy):
 def make_sure(folder: RunFolder, lock: RunLock) -> None:
     """Refuse to write into a folder that has been taken over."""
     if not lock.still_mine():
-        raise Superseded(f"{folder.path} was taken over by a later attempt; leaving")
+        raise Superseded(f"{folder.path} was taken over by a later attempt or deleted; leaving")
 
 
 class Work:

@@ -75,21 +75,33 @@ def test_a_run_does_not_go_on_without_its_metrics(half, copy_of, monkeypatch):
 
 
 def disturbed(folder, moment, disturb):
-    """Let something happen to the files of a run after an iteration; return what the run says."""
+    """Execute a run to whose files something happens after an iteration."""
     progress = Progress.silent()
-    hook = mock.patch.object(
+    with mock.patch.object(
         progress, "iteration", lambda at, *_: disturb() if at == moment else None
-    )
-    with hook, pytest.raises(UserError) as caught:
+    ):
         execute(folder, progress)
+
+
+def refused(folder, moment, disturb):
+    """Return what a run says to what happens to its files."""
+    with pytest.raises(UserError) as caught:
+        disturbed(folder, moment, disturb)
     return str(caught.value)
+
+
+def test_a_run_whose_attempt_vanishes_goes_on(tmp_path, calm):
+    folder = teacher(tmp_path)
+    disturbed(folder, 10, folder.attempt.unlink)
+    assert differences(folder, calm[1]) == []
+    assert kinds(folder).count("attempt_restored") == kinds(folder).count("attempt") == 1
 
 
 @pytest.mark.parametrize(("moment", "saved"), [(5, 4), (10, 8), (22, 20)])
 def test_a_journal_that_vanishes_under_a_run_costs_an_attempt(tmp_path, calm, moment, saved):
     """Before the checkpoint of a level, a planned one and the final one."""
     folder = teacher(tmp_path)
-    said = disturbed(folder, moment, folder.journal.unlink)
+    said = refused(folder, moment, folder.journal.unlink)
     assert f"from {saved + 1} on: the next attempt does them again" in said and one_line(said)
     assert checkpoint.load(checkpoint.saved(folder)[-1]).iteration == saved
     assert differences(finish(folder), calm[1]) == []
@@ -97,7 +109,7 @@ def test_a_journal_that_vanishes_under_a_run_costs_an_attempt(tmp_path, calm, mo
 
 def test_a_late_row_of_an_orphan_costs_an_attempt(tmp_path, calm):
     folder = teacher(tmp_path)
-    said = disturbed(folder, 11, lambda: Journal(folder).append(9, {"time/iteration": 1.0}))
+    said = refused(folder, 11, lambda: Journal(folder).append(9, {"time/iteration": 1.0}))
     assert "lost the metrics of 2 iterations from 10 on: the next attempt does them again" in said
     assert differences(finish(folder), calm[1]) == []
 
@@ -106,7 +118,7 @@ def test_metrics_that_vanish_under_a_run_are_not_made_up(tmp_path, calm, monkeyp
     monkeypatch.setattr(journal, "KEPT", 4)
     folder = teacher(tmp_path)
     aside = folder.path / "elsewhere"
-    said = disturbed(folder, 14, lambda: folder.metrics.rename(aside))
+    said = refused(folder, 14, lambda: folder.metrics.rename(aside))
     assert "lost the metrics of 8 iterations from 1 on: put metrics.parquet back" in said
     with pytest.raises(UserError, match="8 iterations from 1 on: put metrics.parquet back"):
         execute(folder)
