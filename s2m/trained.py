@@ -18,7 +18,7 @@ from s2m.errors import UserError, unknown
 from s2m.learner import make_actor
 from s2m.policy import SetPolicy
 from s2m.run import checkpoint
-from s2m.run.folder import RunFolder
+from s2m.run.folder import RunFolder, saved
 from s2m.run.identity import LEARNER
 from s2m.scaling import Scaler
 from s2m.sim.robot import MAX_BALLS
@@ -40,19 +40,13 @@ class Policy:
     def checkpoint(self) -> checkpoint.Checkpoint:
         """The newest sound checkpoint, which is the final one of a run that is done."""
         found = checkpoint.load_latest(self.folder)
-        done = self.folder.result(self.folder.learning)
-        if found is None and done is None:
+        if found is None and self.folder.result(self.folder.learning) is None:
             raise UserError(f"{self.folder.path} has no checkpoint yet: train it first")
         if found is None:
-            damaged = checkpoint.saved(self.folder)
+            damaged = saved(self.folder)
             why = "is damaged" if damaged else "was not kept (archives keep that of one seed)"
             raise UserError(f"{self.folder.path} has finished, but its checkpoint {why}")
-        if done is not None and found.iteration != done["iterations"]:
-            raise UserError(
-                f"{self.folder.path} has lost its final checkpoint (the newest is of iteration "
-                f"{found.iteration} of {done['iterations']}): delete its "
-                f"{self.folder.learning}.json and launch it again"
-            )
+        self.folder.check_final(found.iteration)
         return found
 
     def misfit(self, error: Exception) -> UserError:

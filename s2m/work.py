@@ -30,7 +30,7 @@ class Superseded(Busy):
 def make_sure(folder: RunFolder, lock: RunLock) -> None:
     """Refuse to write into a folder that has been taken over."""
     if not lock.still_mine():
-        raise Superseded(f"{folder.path} was taken over by a later attempt; leaving")
+        raise Superseded(f"{folder.path} was taken over by a later attempt or deleted; leaving")
 
 
 class Work:
@@ -54,6 +54,8 @@ class Work:
         self.journal = Journal(folder)
         self.iteration = 0
         """Finished iterations."""
+        self.saved = 0
+        """Those that the newest checkpoint holds."""
 
     @classmethod
     def perform(cls, *args: Any, **kwargs: Any) -> str:
@@ -95,7 +97,7 @@ class Work:
                     f"{found.path} does not fit this run's config (another network or size?): "
                     f"{str(error).splitlines()[0]}"
                 ) from error
-            self.iteration = found.iteration
+            self.iteration = self.saved = found.iteration
         last = self.journal.last()
         if last is not None or found is not None:
             self.make_sure()  # building a simulator takes its time
@@ -105,12 +107,7 @@ class Work:
 
     def _mend(self) -> None:
         """Make sure that every finished iteration has its metrics, and drop damaged lines."""
-        if lost := self.journal.lacks(self.iteration):
-            raise UserError(
-                f"{self.folder.path} has lost the metrics of {len(lost)} iterations from "
-                f"{lost[0]} on: put {self.folder.metrics.name} back, or delete the folder to "
-                "train the run anew"
-            )
+        self._check_metrics()
         self.events.read()
         for name, lines in (
             (self.folder.journal.name, self.journal.unreadable),
@@ -120,6 +117,17 @@ class Work:
                 self.events.append("damaged_lines", file=name, lines=lines)
         if self.journal.unreadable:
             self.journal.compact(self.iteration, mend=True)
+
+    def _check_metrics(self) -> None:
+        """Refuse to go on if a finished iteration has lost its metrics."""
+        if lost := self.journal.lacks(self.iteration):
+            advice = f"put {self.folder.metrics.name} back, or delete the folder to train it anew"
+            if lost[0] > self.saved:
+                advice = "the next attempt does them again"
+            raise UserError(
+                f"{self.folder.path} has lost the metrics of {len(lost)} iterations from "
+                f"{lost[0]} on: {advice}"
+            )
 
     def asked_to_stop(self) -> bool:
         """Look up from the work: has somebody asked to leave?"""
@@ -150,9 +158,13 @@ class Work:
     def save(self, tag: str | None = None) -> None:
         """Write a checkpoint."""
         self.make_sure()  # compacting would void the rows of a later attempt
+        # Files may vanish under a run, and an orphan may write late: what rows are left then stay
+        # as they are, and the newest checkpoint is one that lacks none.
+        self._check_metrics()
         # Metrics first: then no checkpoint is ahead of them, even after a power cut.
         self.journal.compact(self.iteration)
         checkpoint.save(self.folder, self.iteration, self.state(), tag)
+        self.saved = self.iteration
 
     def leave(self) -> str:
         """Write a checkpoint to go on from, and say why."""

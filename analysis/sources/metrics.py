@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
+import numpy as np
 import pyarrow
 
 from s2m.errors import UserError
@@ -19,7 +20,17 @@ def read_metrics(
     # Checkpoints come after the table of what they go on from.
     if not folder.metrics.exists() and any(folder.checkpoints.glob("*.pt")):
         raise UserError(f"its {folder.metrics.name} is gone")
-    last = table[ITERATION][-1].as_py() if len(table) else 0
-    if result is not None and last != result["iterations"]:
-        raise UserError(f"its metrics end at iteration {last} of {result['iterations']}")
+    if result is not None:
+        _check(table[ITERATION].to_numpy(), result["iterations"])
     return table
+
+
+def _check(found: np.ndarray, total: int) -> None:
+    """Refuse the rows of a finished run if some are missing."""
+    last = found[-1] if len(found) else 0
+    if last != total:
+        raise UserError(f"its metrics end at iteration {last} of {total}")
+    # Learning writes a row per iteration; in a table that was thinned no row follows its neighbour.
+    steps = np.diff(found)
+    if total and (found[0] != 1 or (1 in steps and steps.max() > 1)):
+        raise UserError(f"its metrics have {len(found)} of {total} iterations")

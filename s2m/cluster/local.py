@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from s2m.cluster.state import RunState, glance, in_words, inspect
+from s2m.cluster.state import RUNNING, RunState, glance, in_words, inspect
 from s2m.columns import one_line
 from s2m.errors import UserError
 from s2m.outcomes import BUSY, FAILED, FINISHED, STOPPED, outcome_of
@@ -51,12 +51,12 @@ class Pool:
         self.waiting = deque(self.runs)
         self.running: dict[str, subprocess.Popen] = {}
         self.ended: dict[str, str] = {}
-        """How each run's process ended: finished, failed, stopped or busy."""
+        """How each run's process ended: finished, failed, stopped, or busy if another is at it."""
         self.interrupted: signal.Signals | None = None
         """The signal that asked to leave."""
 
     def run(self) -> int:
-        """Execute all; 0 if all are finished, 1 if some failed, 130 if asked to leave."""
+        """Execute all; 0 if all are finished, or busy, 1 if some failed, 130 if asked to leave."""
         before = {number: signal.signal(number, self._interrupt) for number in SIGNALS}
         live = Live(console=self.console, auto_refresh=False) if self.console.is_terminal else None
         shown = 0.0
@@ -116,7 +116,14 @@ class Pool:
                 del self.running[name]
                 if code < 0:
                     self._note_kill(name, process.pid, -code)
-                self._end(name, outcome_of(code))
+                self._end(name, self._outcome(name, code))
+
+    def _outcome(self, name: str, code: int) -> str:
+        """Return how a run's process ended; one that left its run to nobody has failed."""
+        outcome = outcome_of(code)
+        if outcome == BUSY and self._glance(name).status not in (RUNNING, FINISHED):
+            return FAILED
+        return outcome
 
     def _note_kill(self, name: str, pid: int, number: int) -> None:
         """Write down what a process that was killed could not."""

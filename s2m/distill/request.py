@@ -10,7 +10,7 @@ from s2m.config import RunCfg
 from s2m.distill.config import AGENTS, StudentCfg, TaughtByCfg
 from s2m.errors import UserError
 from s2m.run.files import read_json
-from s2m.run.folder import RunFolder
+from s2m.run.folder import RunFolder, saved
 from s2m.run.identity import LEARNER, check_experiment
 from s2m.run.seal import sum_in
 
@@ -62,15 +62,18 @@ def _of_run(folder: RunFolder, words: list[str]) -> StudentCfg:
     if run.agent != LEARNER:
         raise UserError(f"teacher = {folder.path}: has learned nothing; allowed is {WHO}")
     cfg = load(StudentCfg, "distill", [*_inherited(run, words), *words])
-    newest = max(folder.checkpoints.glob("*.pt"), default=None)
-    if newest is None:
+    checkpoints = saved(folder)
+    if not checkpoints:
         raise UserError(f"teacher = {folder.path}: has no checkpoint any more")
+    newest = checkpoints[-1]
+    iteration = int(newest.name[:9])
+    folder.check_final(iteration)
     identity = folder.identity
     cfg.taught_by = TaughtByCfg(
         variant=identity.variant,
         seed=identity.seed,
         signature=identity.signature,
-        iteration=int(newest.name[:9]),
+        iteration=iteration,
         checkpoint=sum_in(newest),
     )
     place = folder.path.resolve()

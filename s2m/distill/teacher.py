@@ -123,6 +123,7 @@ def _find(cfg: StudentCfg) -> Trained:
             "from: launch it again for the teacher's new one"
         )
     trained.checkpoint = checkpoint.load(found[-1])
+    trained.folder.check_final(trained.checkpoint.iteration)  # its name may say another one
     try:
         _ = trained.actor
     except UserError as error:

@@ -9,7 +9,6 @@ import hashlib
 import io
 import logging
 import pickle
-import re
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from torch import Tensor
 from s2m.errors import UserError
 from s2m.run.events import Events
 from s2m.run.files import remove_temporary
-from s2m.run.folder import RunFolder
+from s2m.run.folder import CHECKPOINT, RunFolder, saved
 from s2m.run.seal import MARK, TRAILER, sealing
 
 KEEP = 3
@@ -31,7 +30,6 @@ KEEP = 3
 ASIDE = ".damaged"
 """What is added to the name of a checkpoint that a run has gone back behind."""
 
-_NAME = re.compile(r"(\d{9})(?:-([a-z0-9]{1,20}))?\.pt")
 _PLAIN = (bool, int, float, str, bytes, type(None))
 
 log = logging.getLogger(__name__)
@@ -62,7 +60,7 @@ def save(
     not count, lest damaged files should drive out sound ones.
     """
     name = f"{iteration:09d}{f'-{tag}' if tag else ''}.pt"
-    if not _NAME.fullmatch(name) or keep < 1:
+    if not CHECKPOINT.fullmatch(name) or keep < 1:
         raise ValueError(f"cannot save iteration {iteration} with tag {tag!r} and keep {keep}")
     _check(state, "state")
     buffer = io.BytesIO()
@@ -95,12 +93,6 @@ def _check(value: Any, name: str) -> None:
             f"{name} is a {kind}: a checkpoint holds dicts, lists, tensors, numbers and text "
             "(torch.from_numpy turns an array into a tensor)"
         )
-
-
-def saved(folder: RunFolder) -> list[Path]:
-    """Return the checkpoints of a run, oldest first, without looking into them."""
-    found = folder.checkpoints.glob("*.pt")
-    return sorted(path for path in found if _NAME.fullmatch(path.name))
 
 
 def load(path: Path) -> Checkpoint:

@@ -42,6 +42,9 @@ _FORMS = {
 }
 """What the texts of `run.json` look like, whoever wrote it: they become names, and words of git."""
 
+CHECKPOINT = re.compile(r"(\d{9})(?:-([a-z0-9]{1,20}))?\.pt")
+"""The name of a checkpoint: the iteration, and for what it is kept."""
+
 log = logging.getLogger(__name__)
 
 
@@ -241,6 +244,21 @@ class RunFolder:
                 events.append("corrupt_result", stage=stage, reason=str(error))
             return None
         return content["result"]
+
+    def check_final(self, iteration: int) -> None:
+        """Refuse a checkpoint of a run that is done, unless it is the final one."""
+        done = self.result(self.learning)
+        if done is not None and iteration != done["iterations"]:
+            raise UserError(
+                f"{self.path} has lost its final checkpoint (there is one of iteration {iteration} "
+                f"of {done['iterations']}): delete its {self.learning}.json and launch it again"
+            )
+
+
+def saved(folder: RunFolder) -> list[Path]:
+    """Return the checkpoints of a run, oldest first, without looking into them."""
+    found = folder.checkpoints.glob("*.pt")
+    return sorted(path for path in found if CHECKPOINT.fullmatch(path.name))
 
 
 def unfinished(

@@ -144,9 +144,22 @@ class RunLock:
         return cls(folder, attempt, descriptor)
 
     def still_mine(self) -> bool:
-        """Tell whether no later attempt has taken the folder; costs one read of a small file."""
+        """Tell whether no later attempt has taken the folder; costs one read of a small file.
+
+        A record that is gone is written again.
+        """
         newest = current_attempt(self._folder)
+        if newest is None and self._holds():
+            newest = self.attempt
+            write_sealed(self._folder.attempt, asdict(newest))
+            _note_restored(self._folder, newest)
         return newest is not None and newest.token == self.attempt.token
+
+    def _holds(self) -> bool:
+        """Tell whether the lock is still this one: whoever takes the folder replaces it first."""
+        with suppress(FileNotFoundError):
+            return os.path.samestat(os.fstat(self._descriptor), self._folder.lock.stat())
+        return False
 
     def release(self) -> None:
         """Note the orderly end and give the folder free."""
@@ -182,14 +195,18 @@ def _begin(folder: RunFolder, stolen: bool) -> Attempt:
     remove_temporary(folder.path)
     if former is not None and former.ended is None and not stolen:
         Events(folder, former.number).append("died", reason="it ended without a word")
-    events = Events(folder, attempt.number)
-    events.append(
+    Events(folder, attempt.number).append(
         "attempt", host=attempt.host, pid=attempt.pid, job=attempt.job, stolen=stolen,
         processor=processor(), packages=packages(),
     )  # fmt: skip
     if attempt.number > 1 and former is None:
-        events.append("attempt_restored", reason=f"{folder.attempt.name} was gone")
+        _note_restored(folder, attempt)
     return attempt
+
+
+def _note_restored(folder: RunFolder, attempt: Attempt) -> None:
+    reason = f"{folder.attempt.name} was gone"
+    Events(folder, attempt.number).append("attempt_restored", reason=reason)
 
 
 def _take(folder: RunFolder) -> int | None:

@@ -12,14 +12,17 @@ from rich.console import Console
 from s2m.cluster import local
 from s2m.cluster.local import INTERRUPTED_CODE, Pool
 from s2m.cluster.pack import REQUEUE, Pack
-from s2m.outcomes import CODES, FAILED, FINISHED, STOPPED
+from s2m.outcomes import BUSY, CODES, FAILED, FINISHED, STOPPED
 from s2m.run.events import Events
 from s2m.run.lock import RunLock
 from tests.test_train import create
 
+ENDS = {"short": FINISHED, "taken": BUSY}
+"""How runs of these names end."""
+
 
 class Process:
-    """The process of a run: stops when told to, or fails at last; a short one finishes at once."""
+    """The process of a run: stops when told to, or fails at last; some end at once."""
 
     begun: list["Process"] = []
 
@@ -34,8 +37,8 @@ class Process:
         self.told.append(number)
 
     def poll(self):
-        if self.name == "short":
-            return CODES[FINISHED]
+        if self.name in ENDS:
+            return CODES[ENDS[self.name]]
         self.looks += 1
         if self.looks > 100:
             return CODES[FAILED]
@@ -81,6 +84,21 @@ def test_a_folder_that_vanishes_while_it_waits_does_not_disturb_the_others(begun
     assert pool.run() == 1
     assert [process.name for process in begun] == ["short", "one"]
     assert pool.ended == {"short": FINISHED, "two": FAILED, "one": FAILED}
+
+
+def test_a_run_that_another_process_has_is_left_to_it(begun, tmp_path):
+    run = create(tmp_path / "taken")
+    pool = Pool([(run, 12)], 1, Console(quiet=True))
+    with RunLock.acquire(run):
+        assert pool.run() == 0
+    assert pool.ended == {"taken": BUSY}
+
+
+def test_a_run_that_was_left_to_nobody_has_failed(begun, tmp_path):
+    run = create(tmp_path / "taken")
+    assert Pool([(run, 12)], 1, Console(quiet=True)).run() == 1
+    with pytest.raises(RuntimeError, match="failed: taken"):
+        pack_of([run])()
 
 
 def test_a_folder_that_is_damaged_while_it_runs_is_shown(begun, runs):

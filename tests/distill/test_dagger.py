@@ -178,6 +178,16 @@ def test_a_changed_teacher_is_noticed(teacher, student, tmp_path):
         execute(folder)
 
 
+def test_a_policy_that_only_bears_the_name_of_the_final_one_cannot_teach(teacher, tmp_path):
+    copy = RunFolder.open(shutil.copytree(teacher.path, tmp_path / "copy"))
+    newest = checkpoint.load(checkpoint.saved(copy)[-1])
+    checkpoint.save(copy, 1, newest.state).rename(copy.checkpoints / newest.path.name)
+    cfg = compose_student([f"teacher={copy.path}", "distill=demo"])
+    folder = RunFolder.create(tmp_path / "student", asdict(cfg))
+    with pytest.raises(UserError, match="has lost its final checkpoint"):
+        execute(folder)
+
+
 def test_a_teacher_of_another_layout_cannot_teach(teacher, tmp_path):
     copy = tmp_path / "copy" / teacher.path.name
     shutil.copytree(teacher.path, copy)

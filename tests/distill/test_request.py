@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from s2m.config import RunCfg
 from s2m.distill.__main__ import main
 from s2m.distill.request import compose_student
 from s2m.errors import UserError
+from s2m.run import checkpoint
 from s2m.run.folder import RunFolder
 from s2m.run.identity import folder_name, signature
 from s2m.status import survey
@@ -81,6 +83,26 @@ def test_bad_teachers_are_one_line_each(teacher, student, tmp_path):
         with pytest.raises(UserError) as error:
             compose_student(list(words))
         assert line in str(error.value) and "\n" not in str(error.value)
+
+
+def test_only_the_final_policy_teaches(teacher, tmp_path):
+    copy = RunFolder.open(shutil.copytree(teacher.path, tmp_path / "copy"))
+    (final,) = copy.checkpoints.glob("*-final.pt")
+    for name in ("model.pt", "000000009-best-of-all.pt"):
+        shutil.copy(final, copy.checkpoints / name)
+    found, expected = (
+        compose_student([f"teacher={run.path}"]).taught_by for run in (copy, teacher)
+    )
+    assert found == expected
+    final.unlink()
+    checkpoint.save(copy, 1, {})
+    with pytest.raises(UserError, match=r"has lost its final checkpoint .* of iteration 1 of 2\)"):
+        compose_student([f"teacher={copy.path}"])
+
+
+def test_an_archived_run_can_teach():
+    archived = next(Path(__file__).parents[2].glob("results/desktop/encoders/pfds-s40-*"))
+    assert compose_student([f"teacher={archived}"]).taught_by.iteration == 500
 
 
 def test_the_command_distils_evaluates_and_goes_on(teacher, tmp_path, capsys):

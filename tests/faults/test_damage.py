@@ -1,19 +1,31 @@
 """A damaged file is made up for or refused in one line; nobody is ever given a wrong number."""
 
 import random
+from unittest import mock
 
 import pytest
 
 from s2m import cancel
 from s2m.errors import UserError
 from s2m.launch import main as launch
-from s2m.run import journal
+from s2m.progress import Progress
+from s2m.run import checkpoint, journal
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
 from s2m.stages import execute
 from s2m.trained import open_policy
-from tests.faults.damage import KINDS, REFUSED, SURVIVED, damage, files, misread, outcome, read
-from tests.faults.runs import TEACHER, differences, kinds
+from tests.faults.damage import (
+    KINDS,
+    REFUSED,
+    SURVIVED,
+    damage,
+    files,
+    misread,
+    one_line,
+    outcome,
+    read,
+)
+from tests.faults.runs import TEACHER, differences, finish, kinds, teacher
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -60,6 +72,59 @@ def test_a_run_does_not_go_on_without_its_metrics(half, copy_of, monkeypatch):
     run.metrics.unlink()
     with pytest.raises(UserError, match="has lost the metrics of 12 iterations from 1 on"):
         execute(run)
+
+
+def disturbed(folder, moment, disturb):
+    """Execute a run to whose files something happens after an iteration."""
+    progress = Progress.silent()
+    with mock.patch.object(
+        progress, "iteration", lambda at, *_: disturb() if at == moment else None
+    ):
+        execute(folder, progress)
+
+
+def refused(folder, moment, disturb):
+    """Return what a run says to what happens to its files."""
+    with pytest.raises(UserError) as caught:
+        disturbed(folder, moment, disturb)
+    return str(caught.value)
+
+
+def test_a_run_whose_attempt_vanishes_goes_on(tmp_path, calm):
+    folder = teacher(tmp_path)
+    disturbed(folder, 10, folder.attempt.unlink)
+    assert differences(folder, calm[1]) == []
+    assert kinds(folder).count("attempt_restored") == kinds(folder).count("attempt") == 1
+
+
+@pytest.mark.parametrize(("moment", "saved"), [(5, 4), (10, 8), (22, 20)])
+def test_a_journal_that_vanishes_under_a_run_costs_an_attempt(tmp_path, calm, moment, saved):
+    """Before the checkpoint of a level, a planned one and the final one."""
+    folder = teacher(tmp_path)
+    said = refused(folder, moment, folder.journal.unlink)
+    assert f"from {saved + 1} on: the next attempt does them again" in said and one_line(said)
+    assert checkpoint.load(checkpoint.saved(folder)[-1]).iteration == saved
+    assert differences(finish(folder), calm[1]) == []
+
+
+def test_a_late_row_of_an_orphan_costs_an_attempt(tmp_path, calm):
+    folder = teacher(tmp_path)
+    said = refused(folder, 11, lambda: Journal(folder).append(9, {"time/iteration": 1.0}))
+    assert "lost the metrics of 2 iterations from 10 on: the next attempt does them again" in said
+    assert differences(finish(folder), calm[1]) == []
+
+
+def test_metrics_that_vanish_under_a_run_are_not_made_up(tmp_path, calm, monkeypatch):
+    monkeypatch.setattr(journal, "KEPT", 4)
+    folder = teacher(tmp_path)
+    aside = folder.path / "elsewhere"
+    said = refused(folder, 14, lambda: folder.metrics.rename(aside))
+    assert "lost the metrics of 8 iterations from 1 on: put metrics.parquet back" in said
+    with pytest.raises(UserError, match="8 iterations from 1 on: put metrics.parquet back"):
+        execute(folder)
+    assert not folder.metrics.exists()
+    aside.rename(folder.metrics)
+    assert differences(finish(folder), calm[1]) == []
 
 
 def test_a_row_takes_back_what_came_later_even_if_its_rewind_is_lost(tmp_path):

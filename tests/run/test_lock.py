@@ -141,6 +141,32 @@ def test_an_orphan_does_not_end_its_successor(folder):
         assert attempt is not None and attempt.ended is None
 
 
+def test_a_record_that_vanishes_is_written_again(folder):
+    with RunLock.acquire(folder) as lock:
+        folder.attempt.unlink()
+        assert lock.still_mine() and current_attempt(folder) == lock.attempt
+        event = Events(folder).read()[-1]
+        assert (event["kind"], event["attempt"]) == ("attempt_restored", 1)
+        with pytest.raises(UserError, match="attempt 1"):
+            RunLock.acquire(folder)
+        folder.attempt.unlink()
+    ended = current_attempt(folder)
+    assert ended is not None and ended.ended is not None
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_without_its_lock_an_attempt_writes_no_record(folder, replaced):
+    """As under a thief that has not yet said who it is, or in a folder that was deleted."""
+    lock = RunLock.acquire(folder)
+    folder.attempt.unlink()
+    folder.lock.unlink()
+    if replaced:
+        folder.lock.touch()
+    assert not lock.still_mine()
+    lock.release()
+    assert not folder.attempt.exists()
+
+
 def test_stealing_a_free_folder_is_an_ordinary_attempt(folder):
     RunLock.acquire(folder, steal=True).release()
     assert [event["stolen"] for event in Events(folder).read()] == [False]

@@ -12,6 +12,7 @@ from s2m.errors import UserError
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
+from s2m.run.metrics import write_table
 from tests.analysis.synthetic import Spec, write_run
 
 LEVELS = {2: 1000, 3: 4000, 4: 5000, 5: 6300}
@@ -91,6 +92,15 @@ def test_long_curves_are_thinned_but_keep_levels_audits_and_the_whole_time(tmp_p
     assert run.curves.iteration[-1] == 30_000
     assert run.curves.get(ELAPSED)[1][-1] == pytest.approx(15_000)
     assert all(len(part) == 0 for part in run.curves.get("absent"))
+
+
+@pytest.mark.parametrize("lost", [range(1, 9), range(21, 41), [30]])
+def test_a_finished_run_with_holes_in_its_metrics_is_named(tmp_path, lost):
+    folder = write_run(tmp_path, Spec(iterations=60))
+    table = Journal(folder).table()
+    kept = [i for i, at in enumerate(table["iteration"].to_pylist()) if at not in lost]
+    write_table(folder.metrics, table.take(kept))
+    assert reason(tmp_path) == f"its metrics have {60 - len(lost)} of 60 iterations"
 
 
 def test_nan_metrics_and_torn_lines_are_no_obstacle(tmp_path, caplog):
