@@ -14,7 +14,7 @@ from typing import Any
 
 from analysis.frames import Frames, Unread
 from analysis.sources import local
-from analysis.sources.values import words
+from analysis.sources.values import complaint, words
 from s2m.errors import UserError, unknown
 from s2m.run.files import write_json
 from s2m.run.metrics import write_table
@@ -49,8 +49,8 @@ def load(
                 continue
             try:
                 _fetch(found, runs[key], root, key, scratch)
-            except UserError as error:
-                unread.append(Unread(key, words(str(error))))
+            except Exception as error:  # whatever is wrong with one run, the others are read
+                unread.append(Unread(key, complaint(error)))
                 shutil.rmtree(root / "runs" / key, ignore_errors=True)
     _forget_others(root / "runs", {*wanted} - {item.id for item in unread})
     frames = local.load(root / "runs")
@@ -62,12 +62,15 @@ def load(
 
 def _fetch(project: Project, run: Any, root: Path, name: str, scratch: Path) -> None:
     """Bring one run folder of the cache up to date."""
+    noted = marker(run)["files"]
+    if "run.json" not in noted:
+        raise UserError("W&B has no note of its run.json: python -m s2m.sync")
     target, files = root / "runs" / name, root / "files" / run.id
     files.mkdir(parents=True, exist_ok=True)
     if lacking := project.fetch(run, files):
         raise UserError(f"W&B does not have its {', '.join(lacking)} yet: python -m s2m.sync")
     # Rows are only ever added: the same last step means the same rows.
-    state = {"step": run.lastHistoryStep, "files": marker(run)["files"]}
+    state = {"step": run.lastHistoryStep, "files": noted}
     stamp = files / "stamp.json"
     if stamp.exists() and target.exists() and json.loads(stamp.read_text()) == state:
         return
