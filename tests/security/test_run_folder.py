@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 
 import pytest
@@ -152,6 +153,23 @@ def test_nothing_is_written_through_a_link(tmp_path, run_folder, name):
     with pytest.raises(UserError, match="is a symbolic link"):
         writers[name]()
     assert (tmp_path / "treasure").read_text() == "a secret"
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "data", "unstable"])
+def test_nothing_is_written_into_a_folder_behind_a_link(tmp_path, name):
+    from s2m.stages import execute
+    from tests.test_train import create
+
+    folder, place = create(tmp_path / "run"), tmp_path / "place"
+    shutil.rmtree(folder.path / name, ignore_errors=True)
+    place.mkdir()
+    for file in ("000000001.pt", ".a.tmp"):
+        (place / file).write_text("a secret")
+    (folder.path / name).symlink_to(place)
+    with pytest.raises(UserError, match=f"{name} is a symbolic link: it is not written to"):
+        execute(folder)
+    assert sorted(path.name for path in place.iterdir()) == [".a.tmp", "000000001.pt"]
+    assert not folder.attempt.exists()
 
 
 def test_a_folder_whose_config_is_of_another_run_is_not_gone_on_with(run_folder):
