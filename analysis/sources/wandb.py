@@ -24,6 +24,8 @@ from s2m.tracking.contents import MARKER
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "s2m" / "wandb"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 """`<experiment>/<folder>`; whatever else a project says cannot become a path."""
+_ID = re.compile(r"[A-Za-z0-9_-]+")
+"""W&B's id of a run, which names the folder of its files."""
 
 
 def load(
@@ -62,6 +64,8 @@ def load(
 
 def _fetch(project: Project, run: Any, root: Path, name: str, scratch: Path) -> None:
     """Bring one run folder of the cache up to date."""
+    if not _ID.fullmatch(run.id):
+        raise UserError(f"its id at W&B, {run.id!r}, is no name of a folder")
     noted = marker(run)["files"]
     if "run.json" not in noted:
         raise UserError("W&B has no note of its run.json: python -m s2m.sync")

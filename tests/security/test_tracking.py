@@ -51,6 +51,17 @@ def test_a_name_at_wandb_deletes_and_writes_nothing_elsewhere(tmp_path, monkeypa
     assert (treasure / "kept").exists()
 
 
+@pytest.mark.parametrize("id_", ["../../../../treasure", "..", "a\n", ""])
+def test_an_id_at_wandb_leads_nowhere_else(tmp_path, monkeypatch, id_):
+    run = SimpleNamespace(id=id_, config={"s2m": {"run": "a/b", "files": {"run.json": "x"}}})
+    run.url, run.files = "https://x", lambda names: []
+    monkeypatch.setattr(source, "Project", Offline)
+    monkeypatch.setattr(Offline, "found", [run])
+    frames = source.load("e/p", None, tmp_path / "cache")
+    assert frames.runs == [] and "is no name of a folder" in frames.unread[0].reason
+    assert not (tmp_path / "treasure").exists() and list(tmp_path.iterdir()) == [tmp_path / "cache"]
+
+
 @pytest.mark.parametrize("note", [{}, {"files": {}}, {"files": "run.json"}])
 def test_a_note_at_wandb_that_leads_to_nothing_is_left_out(tmp_path, monkeypatch, note):
     """Beside it stands a run that is read: its files have been fetched before."""
