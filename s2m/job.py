@@ -8,6 +8,7 @@ import os
 import socket
 import sys
 import traceback
+from contextlib import suppress
 
 from s2m.errors import UserError
 from s2m.outcomes import BUSY, CODES, FAILED
@@ -53,7 +54,8 @@ def record_failure(folder: RunFolder, error: Exception) -> None:
     reason = lines[0] if lines else ""
     if not isinstance(error, UserError):
         reason = f"{type(error).__name__}: {reason}"
-    Events(folder, attempt.number).append("failed", reason=reason)
+    with suppress(OSError):  # a full disk, of which the failure itself tells
+        Events(folder, attempt.number).append("failed", reason=reason)
 
 
 if __name__ == "__main__":

@@ -79,8 +79,7 @@ def launch(cells: Sequence[RunCfg | StudentCfg], steps: list[Step], many: bool) 
         console.print(note, highlight=False)
     with launch_lock(root):
         queue = _queue(slurm)
-        plan = make_plan(cells, queue)
-        create_folders(plan)
+        plan = create_folders(make_plan(cells, queue))
         if slurm:
             return _submit(plan, steps, queue, console)
     return _pool(plan, steps, queue, console) if many else _foreground(plan[0])
@@ -101,6 +100,8 @@ def _foreground(cell: Cell) -> int:
     from s2m.stages import execute
     from s2m.tracking.mirror import Mirror
 
+    if cell.state.status == UNREADABLE:
+        raise UserError(cell.state.failure)
     progress = Progress.automatic()
     with Mirror(cell.folder, progress.say) as mirror:
         try:

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from s2m import job
 from s2m.outcomes import CODES, FAILED
 from s2m.run.events import Events
-from s2m.run.files import write_sealed
+from s2m.run.files import LineFile, write_sealed
 from s2m.run.lock import RunLock
 from tests.test_train import create
 
@@ -25,6 +25,21 @@ def test_a_failure_is_charged_to_the_attempt(tmp_path, monkeypatch):
     assert job.main([str(folder.path)]) == CODES[FAILED]
     (event,) = failures(folder)
     assert (event["attempt"], event["reason"]) == (1, "OSError: the disk is gone")
+
+
+def test_a_failure_that_cannot_be_recorded_is_one_nevertheless(tmp_path, monkeypatch):
+    folder = create(tmp_path / "run")
+
+    def full(*_, **__):
+        raise OSError("the disk is full")
+
+    def fail(*_, **__):
+        with RunLock.acquire(folder):
+            monkeypatch.setattr(LineFile, "append", full)
+            full()
+
+    monkeypatch.setattr(job, "execute", fail)
+    assert job.main([str(folder.path)]) == CODES[FAILED]
 
 
 def test_a_failing_orphan_charges_nothing_to_the_attempt_that_took_over(tmp_path, monkeypatch):

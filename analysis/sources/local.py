@@ -26,7 +26,7 @@ from analysis.sources.code import code_key
 from analysis.sources.episodes import read_evaluation
 from analysis.sources.metrics import read_metrics
 from analysis.sources.students import read_student
-from analysis.sources.values import check_config, count, is_level, parameters, words
+from analysis.sources.values import check_config, complaint, count, is_level, parameters, words
 from s2m.errors import UserError, unknown
 from s2m.run.events import Event, Events
 from s2m.run.folder import RunFolder, find_runs
@@ -60,8 +60,7 @@ def load(
             else:
                 runs.append(_read(folder, name))
         except Exception as error:  # whatever is wrong with one folder, the others are read
-            said = str(error) if isinstance(error, UserError) else f"damaged: {error!r}"
-            unread.append(Unread(name, words(said)))
+            unread.append(Unread(name, complaint(error)))
     return Frames(runs, unread, students)
 
 

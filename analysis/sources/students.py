@@ -8,7 +8,7 @@ import numpy as np
 from analysis.frames import FINISHED, PENDING, STOPPED, Student
 from analysis.sources.episodes import read_evaluation
 from analysis.sources.metrics import read_metrics
-from analysis.sources.values import count, parameters, words
+from analysis.sources.values import check_config, count, parameters, words
 from s2m.distill.config import TaughtByCfg
 from s2m.errors import UserError
 from s2m.run.events import Events
@@ -23,6 +23,7 @@ NO_DROP = f"{RATE}no_drop_"
 def read_student(folder: RunFolder, name: str) -> Student:
     """Read the folder of a student."""
     identity, config = folder.identity, folder.config()
+    check_config(config, student=True)
     teacher = config["taught_by"]
     result = folder.result("distill")
     events = Events(folder).read()

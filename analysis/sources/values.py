@@ -7,8 +7,10 @@ from analysis.frames import CRITERIA
 from s2m.columns import one_line
 from s2m.errors import UserError
 from s2m.run.files import LARGEST, is_count
+from s2m.run.milestones import HIGHEST as MOST_BALLS
 
-MOST_BALLS = 5
+MOST_ROUNDS = 1000
+"""Rounds of a student that can be believed."""
 LONGEST = 500
 """Characters of a name or a reason."""
 
@@ -31,9 +33,14 @@ def parameters(result: dict[str, Any] | None, name: str) -> int | None:
     return None if value is None else count(value)
 
 
-def check_config(config: dict[str, Any]) -> None:
+def complaint(error: Exception) -> str:
+    """Return what is wrong with a run, whatever it is."""
+    return words(str(error) if isinstance(error, UserError) else f"damaged: {error!r}")
+
+
+def check_config(config: dict[str, Any], student: bool = False) -> None:
     """Make sure of the settings that every table needs."""
-    for group, names in NEEDED.items():
+    for group, names in (NEEDED_OF_STUDENTS if student else NEEDED).items():
         found = config.get(group)
         for name, fits in names.items():
             if not isinstance(found, dict) or name not in found:
@@ -66,3 +73,12 @@ NEEDED: dict[str, dict[str, Callable[[Any], bool]]] = {
     },
 }  # fmt: skip
 """Settings that every table needs, and what they must be, whoever wrote the config."""
+
+NEEDED_OF_STUDENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
+    "taught_by": {"signature": lambda value: isinstance(value, str)},
+    "distill": {
+        "rounds": lambda value: is_count(value) and value <= MOST_ROUNDS,
+        "round_episodes": is_count,
+        "levels": lambda value: isinstance(value, list) and all(map(is_level, value)),
+    },
+}

@@ -14,7 +14,7 @@ from typing import Any
 
 from analysis.frames import Frames, Unread
 from analysis.sources import local
-from analysis.sources.values import words
+from analysis.sources.values import complaint, words
 from s2m.errors import UserError, unknown
 from s2m.run.files import write_json
 from s2m.run.metrics import write_table
@@ -24,6 +24,8 @@ from s2m.tracking.contents import MARKER
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "s2m" / "wandb"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 """`<experiment>/<folder>`; whatever else a project says cannot become a path."""
+_ID = re.compile(r"[A-Za-z0-9_-]+")
+"""W&B's id of a run, which names the folder of its files."""
 
 
 def load(
@@ -49,8 +51,8 @@ def load(
                 continue
             try:
                 _fetch(found, runs[key], root, key, scratch)
-            except UserError as error:
-                unread.append(Unread(key, words(str(error))))
+            except Exception as error:  # whatever is wrong with one run, the others are read
+                unread.append(Unread(key, complaint(error)))
                 shutil.rmtree(root / "runs" / key, ignore_errors=True)
     _forget_others(root / "runs", {*wanted} - {item.id for item in unread})
     frames = local.load(root / "runs")
@@ -62,12 +64,17 @@ def load(
 
 def _fetch(project: Project, run: Any, root: Path, name: str, scratch: Path) -> None:
     """Bring one run folder of the cache up to date."""
+    if not _ID.fullmatch(run.id):
+        raise UserError(f"its id at W&B, {run.id!r}, is no name of a folder")
+    noted = marker(run)["files"]
+    if "run.json" not in noted:
+        raise UserError("W&B has no note of its run.json: python -m s2m.sync")
     target, files = root / "runs" / name, root / "files" / run.id
     files.mkdir(parents=True, exist_ok=True)
     if lacking := project.fetch(run, files):
         raise UserError(f"W&B does not have its {', '.join(lacking)} yet: python -m s2m.sync")
     # Rows are only ever added: the same last step means the same rows.
-    state = {"step": run.lastHistoryStep, "files": marker(run)["files"]}
+    state = {"step": run.lastHistoryStep, "files": noted}
     stamp = files / "stamp.json"
     if stamp.exists() and target.exists() and json.loads(stamp.read_text()) == state:
         return

@@ -1,20 +1,29 @@
 """The plan of a sweep: every cell with its folder, its state and what will be done about it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
 
 from s2m.cluster.queue import Queue
-from s2m.cluster.state import NEW, RESUME, UNREADABLE, RunState, glance, total_iterations
+from s2m.cluster.state import (
+    NEW,
+    RESUME,
+    UNREADABLE,
+    RunState,
+    glance,
+    in_words,
+    total_iterations,
+)
 from s2m.columns import one_line
 from s2m.compose import CONF
 from s2m.config import RunCfg
 from s2m.distill.config import StudentCfg
+from s2m.errors import UserError
 from s2m.outcomes import FAILED
-from s2m.run.code import code_state
+from s2m.run.code import CodeState, code_state
 from s2m.run.folder import RunFolder
 from s2m.run.identity import run_path
 
@@ -43,13 +52,26 @@ def make_plan(cells: Sequence[RunCfg | StudentCfg], queue: Queue | None) -> list
     return plan
 
 
-def create_folders(plan: list[Cell]) -> None:
-    """Freeze config and code of every cell that is due, and forget that it was to stop."""
+def create_folders(plan: list[Cell]) -> list[Cell]:
+    """Freeze config and code of every cell that is due, and forget that it was to stop.
+
+    In the plan that is returned, a cell whose folder holds another config is unreadable.
+    """
     code = code_state(CONF.parent)
-    for cell in plan:
-        if cell.due():
-            RunFolder.create(cell.folder.path, asdict(cell.cfg), code)
-            cell.folder.stop.unlink(missing_ok=True)
+    return [_created(cell, code) if cell.due() else cell for cell in plan]
+
+
+def _created(cell: Cell, code: CodeState) -> Cell:
+    there = cell.folder.run_file.exists()
+    try:
+        RunFolder.create(cell.folder.path, asdict(cell.cfg), code)
+    except UserError as error:
+        if not there:  # where one folder cannot be made, no other can
+            raise
+        state = replace(cell.state, status=UNREADABLE, failure=in_words(error))
+        return replace(cell, state=state)
+    cell.folder.stop.unlink(missing_ok=True)
+    return cell
 
 
 def plan_table(plan: list[Cell]) -> Table:

@@ -1,11 +1,13 @@
 """A copy of the code for the jobs of a launch: edits made after it change nothing in them."""
 
 import hashlib
+import os
 import secrets
 import shutil
 from pathlib import Path
 
 from s2m.compose import CONF
+from s2m.run.code import is_secret
 
 PARTS = ("s2m", "conf", "sweeps", "analysis")
 
@@ -16,16 +18,22 @@ def source_files(root: Path) -> list[Path]:
         path.relative_to(root)
         for part in PARTS
         for path in (root / part).rglob("*")
-        if path.is_file() and not any(_left_out(name) for name in path.relative_to(root).parts)
+        if path.is_file() and not _left_out(path.relative_to(root))
     )
 
 
-def _left_out(name: str) -> bool:
-    return name.startswith(".") or name == "__pycache__"
+def _left_out(path: Path) -> bool:
+    if any(name.startswith(".") or name == "__pycache__" for name in path.parts):
+        return True
+    # Modules are imported, whatever they are called: s2m/tracking/key.py is one.
+    return path.suffix != ".py" and is_secret(path.as_posix())
 
 
 def freeze(target: Path, root: Path = CONF.parent) -> Path:
-    """Copy the code below `target`, into a folder named by its content, and return that."""
+    """Copy the code below `target`, into a folder named by its content, and return that.
+
+    Whoever may not read a file of ours may not read its copy.
+    """
     names = source_files(root)
     contents = {name: (root / name).read_bytes() for name in names}
     digest = hashlib.sha256()
@@ -38,7 +46,9 @@ def freeze(target: Path, root: Path = CONF.parent) -> Path:
     for name, content in contents.items():
         path = fresh / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        mode = (root / name).stat().st_mode & 0o777
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(content)
     try:
         fresh.rename(folder)
     except OSError:  # somebody else was faster

@@ -55,7 +55,10 @@ class RunState:
 def total_iterations(config: dict[str, Any]) -> int:
     """Return the budget of a run: iterations of training, or epochs of a student."""
     if "distill" in config:
-        total = DistillCfg(**config["distill"]).total_epochs()
+        cfg = DistillCfg(**config["distill"])
+        parts = [cfg.rounds, cfg.epochs, cfg.epochs_more]
+        # Words times a number would be many words.
+        total = cfg.total_epochs() if all(map(is_count, parts)) else parts
     else:
         total = config["budget"]["iterations"]
     if not is_count(total):
@@ -76,6 +79,8 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
     stages = unfinished(folder)
     # The result is proof; lines of the journal and events may have been lost since.
     learnt = None if folder.learning in stages else folder.result(folder.learning)
+    if learnt is not None:
+        _check_result(folder, learnt)
     reached = (learnt or {}).get("levels")
     row: dict[str, float] = rows[-1][1] if rows else {}
     times = [t for _, values in rows if 0 <= (t := values.get("time/iteration", -1.0)) < LONGEST]
@@ -104,6 +109,14 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
         failure=failure,
         doubt=_doubt(folder, attempt, queue) if status == RUNNING and job is None else "",
     )
+
+
+def _check_result(folder: RunFolder, result: dict[str, Any]) -> None:
+    """Make sure of the numbers with which those of other runs are compared."""
+    for count in (result["iterations"], *(result.get("levels") or {}).values()):
+        if not is_count(count):
+            path = folder.result_file(folder.learning)
+            raise UserError(f"{path} is damaged: {str(count)[:40]!r} is no iteration")
 
 
 def _level(value: float) -> int | None:

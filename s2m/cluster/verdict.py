@@ -51,11 +51,11 @@ def final_states_of(folders: Iterable[RunFolder]) -> dict[str, str]:
 
 
 def tail(path: Path, lines: int = TAIL) -> str:
-    """Return the last lines of a log; empty if there is none."""
+    """Return the last lines of a log; empty if there is none, or if the path can be none."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - BLOCK))
             text = file.read().decode("utf-8", "replace")
-    except OSError:
+    except (OSError, ValueError):
         return ""
     return "\n".join(text.rstrip().splitlines()[-lines:])

@@ -45,7 +45,7 @@ class Distiller(Work):
         """Build everything from the folder's frozen config."""
         super().__init__(folder, *rest, **more)
         self.cfg = from_dict(StudentCfg, folder.config())
-        self.data = folder.path / "data"
+        self.data = folder.data
         torch.set_num_threads(1)
         torch.manual_seed(self.cfg.seed)
         self.classroom = Classroom(self.cfg)

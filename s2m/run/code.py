@@ -10,7 +10,7 @@ SECRET = (
     ".env*", "*.env", "*key*", "*secret*", "*token*", "*password*", "*credential*", "*.pem",
     "*.p12", "*.pfx", "id_rsa*", "id_ed25519*", ".netrc", ".pypirc", ".npmrc",
 )  # fmt: skip
-"""Names of files or folders, in any case, whose content never enters a patch."""
+"""Names of files or folders, in any case, whose content never enters a patch or a copy."""
 
 LARGEST = 256 * 1024
 """Untracked files above this many bytes are only named."""
@@ -40,8 +40,8 @@ def code_state(root: Path) -> CodeState:
         return CodeState()
     changed = _names(root, "diff", "--name-only", "-z", "--relative", "HEAD", "--", ".")
     untracked = _names(root, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
-    tracked = [name for name in changed if not _secret(name)]
-    fresh = [name for name in untracked if not _secret(name) and _is_text(root / name)][:MOST]
+    tracked = [name for name in changed if not is_secret(name)]
+    fresh = [name for name in untracked if not is_secret(name) and _is_text(root / name)][:MOST]
     parts = [
         f"# not included (secret by its name, binary, large or too many): {name!r}\n"
         for name in sorted({*changed, *untracked} - {*tracked, *fresh})
@@ -85,7 +85,8 @@ def _names(root: Path, *arguments: str) -> list[str]:
     return [name for name in (_git(root, *arguments) or "").split("\0") if name]
 
 
-def _secret(name: str) -> bool:
+def is_secret(name: str) -> bool:
+    """Tell whether a file, by its name or that of a folder above it, may hold a secret."""
     return any(fnmatch(part, rule) for part in name.lower().split("/") for rule in SECRET)
 
 

@@ -26,11 +26,22 @@ _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 @contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the file in the errors of writing, which know of a descriptor only."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+@contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file beside `path` that replaces it, durably, once the block has ended."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with temporary.open("xb") as file:
+        with _naming(path), temporary.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -205,14 +216,16 @@ class LineFile:
     def append(self, line: str) -> None:
         """Add a line, or nothing at all if the disk is full."""
         data = line.encode() + b"\n"
-        written = os.write(self._descriptor, data)
+        with _naming(self._path):
+            written = os.write(self._descriptor, data)
         if written < len(data):
             os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - written)
             raise OSError(errno.ENOSPC, "no room for a whole line", str(self._path))
 
     def sync(self) -> None:
         """Wait until the disk has every line."""
-        os.fsync(self._descriptor)
+        with _naming(self._path):
+            os.fsync(self._descriptor)
 
     def close(self) -> None:
         """Give the file back."""

@@ -79,6 +79,8 @@ class RunFolder:
         self.metrics = self.path / "metrics.parquet"
         self.events = self.path / "events.jsonl"
         self.checkpoints = self.path / "checkpoints"
+        self.data = self.path / "data"
+        """Folder of the steps from which a student learns."""
         self.log = self.path / "run.log"
         """What the run's processes print."""
         self.submitted = self.path / "submitted.json"
@@ -208,6 +210,12 @@ class RunFolder:
         if not path.resolve().is_relative_to(self.path.resolve()):
             raise UserError(f"{path} leads out of the run folder: it is left where it is")
         return path
+
+    def refuse_links(self) -> None:
+        """Make sure that the folders in which files are written and deleted lie in this one."""
+        for path in (self.checkpoints, self.data, self.unstable):
+            if path.is_symlink():
+                raise UserError(f"{path} is a symbolic link: it is not written to")
 
     def result_file(self, stage: str) -> Path:
         """Return the path of a stage's result."""

@@ -82,12 +82,19 @@ def _section(text: bytes) -> Any:
 
 
 def _copy(value: Any, seen: set[int]) -> Any:
-    """Copy dicts and lists; an alias, by which a few lines can mean gigabytes, is refused."""
-    if not isinstance(value, dict | list):
+    """Copy dicts and lists of plain values; whatever else YAML can say is refused.
+
+    By aliases a few lines can mean gigabytes; keys that are no text cannot be put in order.
+    """
+    if value is None or isinstance(value, str | int | float):
         return value
+    if not isinstance(value, dict | list):
+        raise UserError(f"is no config of ours: it has a {type(value).__name__}")
     if id(value) in seen:
         raise UserError("is no config of ours: it has YAML aliases")
     seen.add(id(value))
     if isinstance(value, dict):
+        if not all(isinstance(key, str) for key in value):
+            raise UserError("is no config of ours: it has keys that are no text")
         return {key: _copy(item, seen) for key, item in value.items()}
     return [_copy(item, seen) for item in value]

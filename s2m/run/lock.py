@@ -130,6 +130,7 @@ class RunLock:
         With `steal` the present holder loses the folder: for a scheduler that has declared its node
         dead, when the lock may still be held by an orphan or not yet be given up by the server.
         """
+        folder.refuse_links()
         descriptor = _take(folder)
         stolen = descriptor is None
         if descriptor is None:

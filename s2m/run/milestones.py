@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from s2m.errors import UserError
 from s2m.run.events import Event
 from s2m.run.metrics import ITERATION
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 LEVEL = "curriculum/level"
 """The metric that holds the level after each iteration."""
+HIGHEST = 5
+"""The highest level, which is a number of balls."""
 ROUND, RATE = "distill/round", "round/"
 """The metric that holds the round of an epoch, and the start of those at the end of a round."""
 
@@ -28,7 +31,10 @@ def level_changes(
     found = {int(e["level"]): int(e["iteration"]) for e in events if e["kind"] == "level"}
     if table is not None and LEVEL in table.column_names:
         iterations, levels = table[ITERATION].to_numpy(), table[LEVEL].to_numpy()
-        for level in range(start + 1, int(np.nanmax(levels)) + 1):
+        highest = np.nanmax(levels)
+        if not highest <= HIGHEST:
+            raise UserError(f"its metrics are damaged: level {highest:g} is beyond {HIGHEST}")
+        for level in range(start + 1, int(highest) + 1):
             found.setdefault(level, int(iterations[np.argmax(levels >= level)]))
     return dict(sorted(found.items()))
 

@@ -185,6 +185,7 @@ class MujocoSimulator:
             self.dump.mkdir(parents=True, exist_ok=True)
             number = len(list(self.dump.glob("unstable-*.npz")))
             path = self.dump / f"unstable-{number:04d}.npz"
+            path.unlink(missing_ok=True)  # a link would be written through
             np.savez_compressed(path, balls=k, states=states, control=control)
         self.unstable_count += len(states)
 

@@ -120,7 +120,7 @@ class Project:
 
         Files that are already there, as noted, are not fetched again.
         """
-        noted = {n: checksum for n, checksum in marker(run).get("files", {}).items() if n in FILES}
+        noted = {n: checksum for n, checksum in marker(run)["files"].items() if n in FILES}
 
         def wrong() -> list[str]:
             return [name for name in noted if _checksum(folder / MARKER / name) != noted[name]]
@@ -150,7 +150,10 @@ def split(project: str) -> tuple[str, str]:
 def marker(run: Any) -> dict[str, Any]:
     """Return what s2m has noted at W&B about a run; empty for a run of others."""
     found = run.config.get(MARKER)
-    return dict(found) if isinstance(found, dict) and "run" in found else {}
+    if not isinstance(found, dict) or "run" not in found:
+        return {}
+    sums = {name: found.get(name) for name in ("files", "media")}
+    return found | {name: value if isinstance(value, dict) else {} for name, value in sums.items()}
 
 
 def _scanned(run: Any) -> list[dict[str, Any]]:

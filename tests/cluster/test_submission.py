@@ -14,7 +14,8 @@ from s2m.cluster.plan import make_plan
 from s2m.cluster.preview import _cost
 from s2m.cluster.queue import Queue, complaint, final_states
 from s2m.cluster.slurm import Batch, _is_permanent, _pauses, batches, script
-from s2m.cluster.snapshot import freeze, source_files
+from s2m.cluster.snapshot import PARTS, freeze, source_files
+from s2m.compose import CONF
 from s2m.errors import UserError
 
 GOLDEN = Path(__file__).parent / "golden.sbatch"
@@ -133,6 +134,24 @@ def test_a_snapshot_is_named_by_its_content_and_has_all_that_jobs_need(tmp_path)
     second = freeze(tmp_path / "code", project)
     assert second != first and (first / "s2m" / "a.py").read_text() == "s2m/a.py"
     assert sorted((tmp_path / "code").iterdir()) == sorted([first, second])
+
+
+def test_a_snapshot_holds_no_secret_and_opens_no_file_to_others(tmp_path):
+    project = tmp_path / "project"
+    for name in ("conf/wandb_api_key.yaml", "conf/Secrets/a.yaml", "s2m/x.env", "s2m/monkey.py"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).touch(0o600)
+    (project / "s2m" / "open.py").touch(0o644)
+    assert [str(path) for path in source_files(project)] == ["s2m/monkey.py", "s2m/open.py"]
+    frozen = freeze(tmp_path / "code", project) / "s2m"
+    modes = [(frozen / name).stat().st_mode & 0o777 for name in ("monkey.py", "open.py")]
+    assert modes == [0o600, 0o644]
+
+
+def test_a_snapshot_of_this_project_has_all_its_code():
+    project = CONF.parent
+    modules = [path for part in PARTS for path in (project / part).rglob("*.py")]
+    assert {path.relative_to(project) for path in modules} <= {*source_files(project)}
 
 
 def test_settings_that_belong_to_a_launch_cannot_be_swept(tmp_path):

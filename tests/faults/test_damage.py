@@ -10,7 +10,7 @@ from s2m.errors import UserError
 from s2m.launch import main as launch
 from s2m.progress import Progress
 from s2m.run import checkpoint, journal
-from s2m.run.folder import RunFolder
+from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
 from s2m.stages import execute
 from s2m.trained import open_policy
@@ -171,3 +171,17 @@ def test_the_launcher_names_a_damaged_run_and_executes_the_others(calm, copy_of,
     assert f"unreadable: {run.run_file} is damaged" in capsys.readouterr().out
     assert cancel.main([str(run.path), "--yes"]) == 0
     assert "nothing runs or waits there" in capsys.readouterr().out
+
+
+def test_the_launcher_executes_what_stands_beside_a_damaged_config(half, copy_of, capsys):
+    run = copy_of(half)
+    damage(run.config_file, "flip", random.Random(3))
+    before = run.attempt.read_bytes()
+    words = [*TEACHER, f"root={run.path.parents[1]}"]
+    assert launch(["-m", *words, "seed=40,41"]) == 1
+    assert f"unreadable: {run.config_file} was changed" in capsys.readouterr().out
+    (other,) = [folder for folder in find_runs(run.path.parents[1]) if folder.path != run.path]
+    assert other.identity.seed == 41 and other.result("evaluate") is not None
+    with pytest.raises(UserError, match="config.yaml was changed"):
+        launch([*words, "seed=40"])
+    assert run.attempt.read_bytes() == before

@@ -2,7 +2,10 @@
 
 import os
 import random
+import resource
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -21,7 +24,7 @@ from s2m.train import train
 from s2m.work import Superseded
 from tests.faults.kills import ended_by, in_child
 from tests.faults.numbers import SOURCES, diverge
-from tests.faults.runs import differences, finish, kinds, student, teacher
+from tests.faults.runs import TEACHER, differences, finish, kinds, student, teacher
 from tests.faults.surroundings import small_disk, until_full, with_jumping_clock, without_rights
 
 
@@ -34,6 +37,23 @@ def test_a_full_disk_ends_the_attempt_and_nothing_else(tmp_path, calm, size):
     assert folder.result("train") is None
     assert status.survey(tmp_path)[0].state.status in ("failed", "resume")
     assert differences(finish(folder), calm[1]) == []
+
+
+@pytest.mark.parametrize("size", [4_000, 20_000])
+def test_a_command_on_a_full_disk_ends_with_one_line(tmp_path, size):
+    """The first size has no room for the rows of the journal, the second none for a checkpoint."""
+    folder = teacher(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "s2m.launch", *TEACHER, f"root={tmp_path}"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert str(folder.path) in line
+    (entry,) = status.survey(tmp_path)
+    assert entry.state.status == "failed" and str(folder.path) in entry.state.failure
 
 
 def test_a_full_file_system(tmp_path, calm):

@@ -3,6 +3,7 @@ import os
 import resource
 import stat
 import struct
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import given, settings
@@ -34,6 +35,15 @@ def test_a_failed_write_leaves_the_old_file_and_no_rubbish(root):
         raise RuntimeError
     assert path.read_bytes() == b"old"
     assert list(root.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("size", [0, 20_000])
+def test_what_finds_no_room_is_named(root, size):
+    path = root / "file"
+    with at_most(size), pytest.raises(OSError) as error:
+        write_file(path, b"x" * 100_000)
+    assert (error.value.filename, error.value.strerror) == (str(path), "File too large")
+    assert list(root.iterdir()) == []
 
 
 def test_content_is_on_the_disk_before_its_name_and_both_before_the_return(root, monkeypatch):
@@ -127,17 +137,26 @@ def test_a_missing_file_has_no_lines(root):
     assert list(read_lines_backwards(root / "none")) == []
 
 
+@contextmanager
+def at_most(size):
+    """Let no file grow beyond a size, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 def test_a_full_disk_leaves_no_half_line(root):
     path = root / "lines"
     file = LineFile(path)
     file.append("one")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
-    try:
-        with pytest.raises(OSError):
-            file.append("a line of more than ten bytes")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with at_most(10), pytest.raises(OSError):
+        file.append("a line of more than ten bytes")
+    with at_most(4), pytest.raises(OSError) as error:
+        file.append("two")
+    assert error.value.filename == str(path)
     file.append("two")
     file.close()
     assert path.read_bytes() == b"one\ntwo\n"

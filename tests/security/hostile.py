@@ -18,10 +18,10 @@ import numpy as np
 import torch
 import yaml
 
-from s2m.run.files import SUM, write_json, write_sealed
-from s2m.run.folder import RunFolder
+from s2m.run.files import SUM, write_sealed
+from s2m.run.folder import RunFolder, find_runs
 from s2m.run.seal import MARK
-from tests.analysis.synthetic import Spec, write_run
+from tests.analysis.synthetic import Spec, write_run, write_student
 
 NASTY = (
     "<script>document.title='harm'</script><img src=x onerror=\"document.title='harm'\">"
@@ -75,7 +75,7 @@ def configure(folder: RunFolder, **changes) -> None:
     """Change groups of the frozen config."""
     config = yaml.safe_load(folder.config_file.read_text())
     for group, values in changes.items():
-        config[group] = config[group] | values if isinstance(values, dict) else values
+        config[group] = config.get(group, {}) | values if isinstance(values, dict) else values
     freeze(folder, yaml.safe_dump(config, sort_keys=False).encode())
 
 
@@ -91,7 +91,7 @@ def event(folder: RunFolder, **fields) -> None:
 def attempt(folder: RunFolder, pid: int) -> None:
     """Claim that a process of this machine is at the run."""
     for stage in ("train", "evaluate"):
-        folder.result_file(stage).unlink()
+        folder.result_file(stage).unlink(missing_ok=True)
     change(folder.attempt, host=socket.gethostname(), pid=pid, ended=None)
 
 
@@ -101,6 +101,22 @@ def judged(folder: RunFolder, **changes) -> None:
 
 def trained(folder: RunFolder, **changes) -> None:
     folder.write_result("train", (folder.result("train") or {}) | changes)
+
+
+def half_trained(folder: RunFolder, **changes) -> None:
+    """Claim that a process judges a run that has ended its training in some way."""
+    result = folder.result("train") or {}
+    attempt(folder, os.getpid())
+    folder.write_result("train", result | changes)
+
+
+def student(folder: RunFolder, **changes) -> None:
+    """Put a student of a good run in the place of a run."""
+    root = folder.path.parents[1]
+    taught = write_student(root, next(find_runs(root)), RATES, seed=folder.identity.seed)
+    configure(taught, **changes)
+    shutil.rmtree(folder.path)
+    taught.path.rename(folder.path)
 
 
 def linked(folder: RunFolder, name: str) -> None:
@@ -113,9 +129,9 @@ def rename(folder: RunFolder, name: str) -> None:
     folder.path.rename(os.fsdecode(os.fsencode(folder.path.parent) + b"/" + os.fsencode(name)))
 
 
-def submitted(folder: RunFolder, **changes) -> None:
+def submitted(folder: RunFolder, /, **changes) -> None:
     fields = {"job": "12", "name": "s2m-x", "folder": str(Path.cwd()), "code": "", "time": ""}
-    write_json(folder.submitted, fields | changes)
+    folder.submitted.write_text(json.dumps(fields | changes))
 
 
 DEEP = "[" * 100_000
@@ -138,6 +154,8 @@ ATTACKS: dict[str, Callable[[RunFolder], object]] = {
     "budget": lambda f: configure(f, budget={"name": NASTY}),
     "iterations": lambda f: configure(f, budget={"iterations": 10**400}),
     "words for numbers": lambda f: configure(f, budget={"iterations": "<b>", "num_envs": "x"}),
+    "keys": lambda f: configure(f, extra=[{1: "a", "b": 2}]),
+    "pairs": lambda f: freeze(f, f.config_file.read_bytes() + b"extra: !!pairs [a: {1: a, b: 2}]"),
     "thresholds": lambda f: configure(f, curriculum={"margin": [NASTY] * 4}),
     "reason": lambda f: (attempt(f, 2**22 + 1), event(f, kind="failed", reason=NASTY)),
     "kind": lambda f: event(f, kind=NASTY),
@@ -148,16 +166,25 @@ ATTACKS: dict[str, Callable[[RunFolder], object]] = {
     "row": lambda f: add(f.journal, f'{{"iteration":{BEYOND},"row":{{"a":{BEYOND}}}}}'),
     "infinite row": lambda f: add(
         f.journal, '{"iteration":51,"row":{"curriculum/level":1e999,"time/iteration":1e308}}'),
+    "level of a row": lambda f: add(
+        f.journal, '{"iteration":50,"row":{"curriculum/level":1e15,"time/iteration":1}}'),
     "metric": lambda f: add(f.journal, json.dumps({"iteration": 51, "row": {NASTY: 1.0}})),
     "every process": lambda f: attempt(f, -1),
     "a process": lambda f: attempt(f, os.getpid()),
     "every job": lambda f: (attempt(f, os.getpid()), submitted(f, job="--user=root")),
     "job of others": lambda f: (attempt(f, os.getpid()), submitted(f)),
+    "log of a job": lambda f: (attempt(f, 2**22 + 1), submitted(f, folder="\0")),
+    "log that is no text": lambda f: (attempt(f, 2**22 + 1), submitted(f, folder="\ud800")),
     "episodes elsewhere": lambda f: judged(f, episodes="../../../treasure"),
     "absolute episodes": lambda f: judged(f, selection="/etc/passwd"),
     "successes": lambda f: judged(f, successes={NASTY: {"n": 0, "strict": NASTY, "no_drop": 1}}),
     "evaluation": lambda f: judged(f, settings={NASTY: NASTY}, iteration=10**400),
     "levels": lambda f: trained(f, levels={"99": 3, "4": 10**400}),
+    "levels as words": lambda f: trained(f, levels={"2": "x"}),
+    "iterations as words": lambda f: half_trained(f, iterations="x"),
+    "rounds": lambda f: student(f, distill={"rounds": 10**12}),
+    "rounds as words": lambda f: student(f, distill={"rounds": "x", "epochs": 10**12}),
+    "teacher": lambda f: student(f, taught_by={"signature": ["x"]}),
     "parameters": lambda f: trained(f, encoder_parameters=NASTY),
     "pickled metrics": lambda f: f.metrics.write_bytes(pickle.dumps(Payload())),
     "pickled episodes": lambda f: (f.path / "episodes.parquet").write_bytes(object_array()),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 
 import pytest
@@ -27,7 +28,9 @@ def assert_harmless(text: str) -> None:
     assert "\x1b" not in text and "\u202e" not in text and "canary" not in text
 
 
-def test_status_shows_every_run(runs, capsys):
+def test_status_shows_every_run(runs, capsys, monkeypatch):
+    # Where there is no SLURM, nobody can say that a run waits: its end is judged by its logs.
+    monkeypatch.setattr(status.Queue, "read", classmethod(lambda cls: None))
     assert status.main([str(runs)]) == 0
     out = capsys.readouterr().out
     assert_harmless(out)
@@ -79,7 +82,10 @@ def test_tables_and_report_are_made_of_the_good_runs(runs, tmp_path, capsys):
     rows = (out / "runs.csv").read_text().splitlines()
     assert not any(line.startswith("=") for line in rows)
     left = (out / "left-out.csv").read_text()
-    for name in ("variant", "commit", "tag", "aliases", "thresholds", "iteration", "parameters"):
+    for name in (
+        "variant", "commit", "tag", "aliases", "keys", "pairs", "thresholds", "iteration",
+        "level of a row", "rounds", "rounds as words", "teacher", "parameters",
+    ):  # fmt: skip
         assert f" {name}," in left, name
 
 
@@ -147,6 +153,23 @@ def test_nothing_is_written_through_a_link(tmp_path, run_folder, name):
     with pytest.raises(UserError, match="is a symbolic link"):
         writers[name]()
     assert (tmp_path / "treasure").read_text() == "a secret"
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "data", "unstable"])
+def test_nothing_is_written_into_a_folder_behind_a_link(tmp_path, name):
+    from s2m.stages import execute
+    from tests.test_train import create
+
+    folder, place = create(tmp_path / "run"), tmp_path / "place"
+    shutil.rmtree(folder.path / name, ignore_errors=True)
+    place.mkdir()
+    for file in ("000000001.pt", ".a.tmp"):
+        (place / file).write_text("a secret")
+    (folder.path / name).symlink_to(place)
+    with pytest.raises(UserError, match=f"{name} is a symbolic link: it is not written to"):
+        execute(folder)
+    assert sorted(path.name for path in place.iterdir()) == [".a.tmp", "000000001.pt"]
+    assert not folder.attempt.exists()
 
 
 def test_a_folder_whose_config_is_of_another_run_is_not_gone_on_with(run_folder):

@@ -1,5 +1,6 @@
 """What goes to W&B and what comes from it stays where it belongs."""
 
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,7 +10,9 @@ from analysis.archive import archive
 from analysis.sources import wandb as source
 from s2m.errors import UserError
 from s2m.run.folder import FILES
-from s2m.tracking.contents import files
+from s2m.run.journal import Journal
+from s2m.tracking.client import Project
+from s2m.tracking.contents import files, sha256
 from tests.analysis.synthetic import Spec, write_run
 from tests.tracking.standin import StandIn
 
@@ -46,6 +49,54 @@ def test_a_name_at_wandb_deletes_and_writes_nothing_elsewhere(tmp_path, monkeypa
     frames = source.load("e/p", None, tmp_path / "cache")
     assert frames.runs == [] and "is no name of a run folder" in frames.unread[0].reason
     assert (treasure / "kept").exists()
+
+
+@pytest.mark.parametrize("id_", ["../../../../treasure", "..", "a\n", ""])
+def test_an_id_at_wandb_leads_nowhere_else(tmp_path, monkeypatch, id_):
+    run = SimpleNamespace(id=id_, config={"s2m": {"run": "a/b", "files": {"run.json": "x"}}})
+    run.url, run.files = "https://x", lambda names: []
+    monkeypatch.setattr(source, "Project", Offline)
+    monkeypatch.setattr(Offline, "found", [run])
+    frames = source.load("e/p", None, tmp_path / "cache")
+    assert frames.runs == [] and "is no name of a folder" in frames.unread[0].reason
+    assert not (tmp_path / "treasure").exists() and list(tmp_path.iterdir()) == [tmp_path / "cache"]
+
+
+@pytest.mark.parametrize("note", [{}, {"files": {}}, {"files": "run.json"}])
+def test_a_note_at_wandb_that_leads_to_nothing_is_left_out(tmp_path, monkeypatch, note):
+    """Beside it stands a run that is read: its files have been fetched before."""
+    good = write_run(tmp_path / "runs", Spec(iterations=50, rates={5: (1, 1)}))
+    names = [name for name in FILES if (good.path / name).exists()]
+    sums = {name: sha256((good.path / name).read_bytes()) for name in names}
+    shutil.copytree(good.path, tmp_path / "cache" / "e" / "p" / "files" / "1" / "s2m")
+    runs = [
+        SimpleNamespace(id=id_, config={"s2m": told}, url="https://x", lastHistoryStep=1)
+        for id_, told in (
+            ("1", {"run": "encoders/good", "files": sums}), ("2", {"run": "encoders/bad", **note})
+        )
+    ]  # fmt: skip
+    monkeypatch.setattr(source, "Project", Offline)
+    monkeypatch.setattr(Offline, "found", runs)
+    monkeypatch.setattr(Offline, "metrics", Journal(good).table())
+    frames = source.load("e/p", None, tmp_path / "cache")
+    assert [run.id for run in frames.runs] == ["encoders/good"]
+    assert [item.id for item in frames.unread] == ["encoders/bad"]
+
+
+class Offline(Project):
+    """A project that holds some runs and no file."""
+
+    found: list = []
+    metrics = None
+
+    def __init__(self, entity, name):
+        self.entity, self.name = entity, name
+
+    def runs(self):
+        return self.found
+
+    def table(self, run, scratch):
+        return self.metrics
 
 
 def test_the_stand_in_listens_on_loopback_only():

@@ -178,6 +178,18 @@ def test_a_broken_state_is_caught_counted_and_kept(tmp_path, damage):
     assert not sim.read().unstable.any()
 
 
+def test_a_broken_state_is_not_kept_through_a_link(tmp_path):
+    (tmp_path / "treasure").write_text("a secret")
+    dump = tmp_path / "unstable"
+    dump.mkdir()
+    (dump / "unstable-0001.npz").symlink_to(tmp_path / "treasure")
+    sim = make([2], dump=dump)
+    sim.qvel[0, 3] = np.nan
+    sim.step(torch.zeros(1, 12), torch.zeros(1, 4))
+    assert sim.unstable_count == 1 and not (dump / "unstable-0001.npz").is_symlink()
+    assert (tmp_path / "treasure").read_text() == "a secret"
+
+
 def test_a_rolling_ball_slows_down_and_rolls_without_slipping():
     sim = make([1])
     sim.qpos[0, 23:25] = sim.qpos[0, :2]
