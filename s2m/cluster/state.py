@@ -56,14 +56,13 @@ def total_iterations(config: dict[str, Any]) -> int:
     """Return the budget of a run: iterations of training, or epochs of a student."""
     if "distill" in config:
         cfg = DistillCfg(**config["distill"])
-        parts = [cfg.rounds, cfg.epochs, cfg.epochs_more]
-        # Words times a number would be many words.
-        total = cfg.total_epochs() if all(map(is_count, parts)) else parts
+        parts: list[Any] = [cfg.rounds, cfg.epochs, cfg.epochs_more]
     else:
-        total = config["budget"]["iterations"]
-    if not is_count(total):
-        raise UserError(f"the config asks for {str(total)[:40]} iterations")
-    return total
+        cfg, parts = None, [config["budget"]["iterations"]]
+    # Looked at before they are multiplied: words times a number would be many words.
+    if not all(map(is_count, parts)):
+        raise UserError(f"the config asks for {str(parts)[:40]} iterations")
+    return cfg.total_epochs() if cfg else parts[0]
 
 
 def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunState:
