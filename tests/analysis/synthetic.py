@@ -124,7 +124,9 @@ def _fill(folder: RunFolder, spec: Spec) -> None:
 
 def metrics(spec: Spec, last: int) -> pyarrow.Table:
     """Return curves: the level as the events say, criteria that grow to their final values."""
-    iteration = np.unique(np.linspace(1, last, min(spec.rows, last)).astype(int))
+    # All rows, or so few that none follows its neighbour: else some would seem lost.
+    rows = spec.rows if 2 * spec.rows <= last else last
+    iteration = np.unique(np.linspace(1, last, rows).astype(int))
     part = (iteration / last) ** (0.5 + 0.1 * (spec.seed % 5))
     level = np.ones(len(iteration))
     for k, at in spec.levels.items():
