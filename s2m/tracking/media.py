@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from s2m.run.folder import RunFolder
+from s2m.run.folder import RunFolder, saved
 from s2m.tracking.contents import FILMS, sha256
 
 SUCCESS = "success"
@@ -42,9 +42,11 @@ def artifacts(folder: RunFolder, run_id: str) -> Iterator[tuple[str, str, Any, l
     """Yield checksum, name, W&B artifact and aliases of the checkpoints that a run keeps."""
     import wandb
 
-    for path in sorted(folder.checkpoints.glob("*-*.pt")):
-        folder.inside(path.relative_to(folder.path))
+    for path in saved(folder):
         iteration, _, tag = path.stem.partition("-")
+        if not tag:
+            continue
+        folder.inside(path.relative_to(folder.path))
         artifact = wandb.Artifact(
             f"policy-{run_id}", type="checkpoint", metadata={"iteration": int(iteration)}
         )

@@ -33,6 +33,7 @@ def test_tables_films_and_checkpoints_go_along(server, make):
     assert execute(folder) == FINISHED
     frames = np.zeros((3, 16, 16, 3), dtype=np.uint8)
     imageio.imwrite(folder.path / "film.gif", frames)
+    (folder.checkpoints / "my-model.pt").write_bytes(b"somebody's")
     done = sync(folder.path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert_mirrored(server, folder)
