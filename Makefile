@@ -5,8 +5,9 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/ready
 ISAACLAB := .isaaclab/ready
-# A policy of the study, trained at the desktop budget.
+# Policies of the study, at the desktop budget: one sees the balls, one only feels them.
 TEACHER := results/desktop/encoders/pfds-s40-01e39876
+STUDENT := results/desktop/encoders/tactset-s40-7e75a520
 
 .PHONY: demo test lint bench clean
 
@@ -16,7 +17,8 @@ demo: $(READY)  ## The chain in small: eight rows, tables, student, report, and 
 	$(RUN) analysis/make_tables.py --runs demo/runs --out demo/tables --distill
 	$(RUN) -m s2m.replay run=$(TEACHER) k=all tactile=true width=256 height=192 out=demo/strip.png
 	$(RUN) -m s2m.replay run=$(TEACHER) k=5 out=demo/demo.mp4
-	@echo "Look at demo/tables/report.html, demo/strip.png and demo/demo.mp4"
+	$(RUN) -m s2m.replay run=$(STUDENT) k=5 out=demo/felt.mp4
+	@echo "Look at demo/tables/report.html, demo/strip.png, demo/demo.mp4 and demo/felt.mp4"
 
 # Three at a time, file by file: those on SLURM, which come early, mostly wait.
 test: $(READY) $(ISAACLAB) lint  ## Lint, types and all tests.
