@@ -29,13 +29,14 @@ pytestmark = pytest.mark.slurm
 
 
 def test_the_time_limit_requeues_and_nothing_is_lost(slurm, tmp_path):
-    # The shortest time limit is a minute; the warning comes 20 s after the start.
+    # The shortest time limit is a minute; the warning comes 30 s after the start, of which a busy
+    # machine spends most on loading.
     root = tmp_path / "runs"
-    words = [*LONG, "budget.iterations=60", "cluster.minutes=1", "cluster.signal_seconds=40"]
+    words = [*LONG, "budget.iterations=80", "cluster.minutes=1", "cluster.signal_seconds=30"]
     launch(root, *words)
     run = trains(root)
     wait_for(lambda: "stopped" in kinds(run) or run.result("train"))
-    wait_until_finished(root)
+    wait_until_finished(root, 400)
     assert set(stop_reasons(run)) == {"SIGUSR2"}
     assert entries(root)[run.path.name].state.attempts >= 2
     assert_as_undisturbed(run, tmp_path)
