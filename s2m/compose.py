@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
@@ -19,6 +20,7 @@ from s2m.errors import UserError, unknown
 from s2m.settings import validate
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
+GROUPS = [path.name for path in CONF.iterdir() if path.is_dir()]
 T = TypeVar("T")
 
 _store = ConfigStore.instance()
@@ -53,6 +55,7 @@ def load(schema: type[T], name: str, words: list[str]) -> T:
         key = word.split("=")[0]
         if key.split(".")[0] == "hydra":
             raise unknown("setting", key, [line.split("=")[0].strip() for line in describe(schema)])
+        _require_name(word)
     with initialize_config_dir(str(CONF), version_base="1.3"):
         try:
             composed = compose(name, overrides=words)
@@ -99,6 +102,19 @@ def _require_resolved(value: Any, name: str = "the config") -> None:
         raise UserError(f"{name} = {value[:40]}: a resolved config has no ${{...}}")
 
 
+def _require_name(word: str) -> None:
+    """Refuse a number, true or null for a group, which Hydra would answer with a traceback."""
+    group, _, option = word.partition("=")
+    if group not in GROUPS:
+        return
+    try:
+        value = OverridesParser.create().parse_override(word).value()
+    except OverrideParseException:
+        return  # compose will tell
+    if not isinstance(value, str | list):
+        raise unknown(group, option, sorted(path.stem for path in (CONF / group).glob("*.yaml")))
+
+
 def _missing(error: MissingConfigException) -> UserError:
     found = re.search(r"Could not find '(?:([^'/]+)/)?([^']+)'", str(error))
     if found and error.options:
@@ -110,7 +126,7 @@ def _missing(error: MissingConfigException) -> UserError:
 def _refused(error: HydraException, name: str, words: list[str]) -> UserError:
     cause = error.__cause__
     if isinstance(cause, ConfigKeyError | ConfigAttributeError):
-        groups = [word for word in words if (CONF / word.split("=")[0]).is_dir()]
+        groups = [word for word in words if word.split("=")[0] in GROUPS]
         return _unknown_setting(str(cause.full_key), compose(name, overrides=groups))
     if "is not a ListConfig" in str(cause):
         key, _, value = _first_line(error).removeprefix("Error merging override ").partition("=")
@@ -146,6 +162,8 @@ def _mistyped(error: OmegaConfBaseException) -> UserError:
     found = re.match(r"Value '(.*?)' (?:of type '\w+' )?(.*?)(?: \(type|$)", _first_line(error))
     if found and found[2] in _ALLOWED:
         return UserError(f"{key} = {found[1]}: allowed are {_ALLOWED[found[2]]}")
+    if key and "is not a subclass of" in str(error):
+        return UserError(f"{key} has settings of its own: write {key}.NAME=VALUE")
     return UserError(f"{key}: {_first_line(error)}" if key else _first_line(error))
 
 

@@ -79,7 +79,8 @@ def launch(cells: Sequence[RunCfg | StudentCfg], steps: list[Step], many: bool) 
         console.print(note, highlight=False)
     with launch_lock(root):
         queue = _queue(slurm)
-        plan = create_folders(make_plan(cells, queue))
+        plan = make_plan(cells, queue)
+        create_folders(plan)
         if slurm:
             return _submit(plan, steps, queue, console)
     return _pool(plan, steps, queue, console) if many else _foreground(plan[0])

@@ -80,6 +80,8 @@ def test_a_failure_in_the_foreground_stands_in_the_events(tmp_path):
     ("words", "line"),
     [
         (["encoder=pdfs"], "unknown encoder 'pdfs'. Did you mean 'pfds'? Allowed: branch_mlp"),
+        (["encoder=3"], "unknown encoder '3'. Allowed: branch_mlp, dshc"),
+        (["task.noise=3"], "task.noise has settings of its own: write task.noise.NAME=VALUE"),
         (["seed=abc"], "seed = abc: allowed are whole numbers"),
         (["seed=-1"], "seed = -1: allowed 0 to"),
         (["permute=maybe"], "permute = maybe: allowed are true and false"),

@@ -23,7 +23,7 @@ from s2m.config import RunCfg
 from s2m.distill.config import StudentCfg
 from s2m.errors import UserError
 from s2m.outcomes import FAILED
-from s2m.run.code import CodeState, code_state
+from s2m.run.code import code_state
 from s2m.run.folder import RunFolder
 from s2m.run.identity import run_path
 
@@ -43,35 +43,29 @@ class Cell:
 
 
 def make_plan(cells: Sequence[RunCfg | StudentCfg], queue: Queue | None) -> list[Cell]:
-    """Look every cell up; nothing is written."""
+    """Look every cell up; nothing is written. One whose folder holds another config is damaged."""
     plan = []
     for cfg in cells:
         config = asdict(cfg)
         folder = RunFolder(run_path(Path(cfg.root), cfg.experiment, config))
-        plan.append(Cell(cfg, folder, glance(folder, total_iterations(config), queue)))
+        cell = Cell(cfg, folder, glance(folder, total_iterations(config), queue))
+        if cell.due():
+            try:
+                folder.require(config)
+            except UserError as error:
+                state = replace(cell.state, status=UNREADABLE, failure=in_words(error))
+                cell = replace(cell, state=state)
+        plan.append(cell)
     return plan
 
 
-def create_folders(plan: list[Cell]) -> list[Cell]:
-    """Freeze config and code of every cell that is due, and forget that it was to stop.
-
-    In the plan that is returned, a cell whose folder holds another config is unreadable.
-    """
+def create_folders(plan: list[Cell]) -> None:
+    """Freeze config and code of every cell that is due, and forget that it was to stop."""
     code = code_state(CONF.parent)
-    return [_created(cell, code) if cell.due() else cell for cell in plan]
-
-
-def _created(cell: Cell, code: CodeState) -> Cell:
-    there = cell.folder.run_file.exists()
-    try:
-        RunFolder.create(cell.folder.path, asdict(cell.cfg), code)
-    except UserError as error:
-        if not there:  # where one folder cannot be made, no other can
-            raise
-        state = replace(cell.state, status=UNREADABLE, failure=in_words(error))
-        return replace(cell, state=state)
-    cell.folder.stop.unlink(missing_ok=True)
-    return cell
+    for cell in plan:
+        if cell.due():
+            RunFolder.create(cell.folder.path, asdict(cell.cfg), code)
+            cell.folder.stop.unlink(missing_ok=True)
 
 
 def plan_table(plan: list[Cell]) -> Table:

@@ -59,10 +59,12 @@ def total_iterations(config: dict[str, Any]) -> int:
         parts: list[Any] = [cfg.rounds, cfg.epochs, cfg.epochs_more]
     else:
         cfg, parts = None, [config["budget"]["iterations"]]
-    # Looked at before they are multiplied: words times a number would be many words.
-    if not all(map(is_count, parts)):
-        raise UserError(f"the config asks for {str(parts)[:40]} iterations")
-    return cfg.total_epochs() if cfg else parts[0]
+    # Looked at before they are multiplied, too: words times a number would be many words.
+    if all(map(is_count, parts)):
+        total = cfg.total_epochs() if cfg else parts[0]
+        if is_count(total):
+            return total
+    raise UserError(f"the config asks for {str(parts)[:40]} iterations")
 
 
 def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunState:

@@ -20,6 +20,7 @@ SIGNS = {
     "time limit": r"DUE TO TIME LIMIT|TIMEOUT|DEADLINE",
     "cancelled": r"\*\*\* (?:JOB|STEP) .* CANCELLED AT|^CANCELLED",
     "disk full": r"No space left on device|Disk quota exceeded|no room for a whole line",
+    "file size limit": r"File too large",
     "killed": r"^killed by",
     "stopped": r"^stopped by",
 }

@@ -104,28 +104,17 @@ class RunFolder:
         `run.json` is written last: without it the folder does not count as created. A config that
         differs only in what cannot change a result belongs to the same run, whose first one stays.
         """
-        folder, code, mark = cls(path), code or CodeState(), signature(config)
+        folder, code = cls(path), code or CodeState()
+        folder.require(config)
         if folder.run_file.exists():
-            if folder.identity.signature != mark:
-                raise UserError(
-                    f"{folder.path} belongs to the run {folder.identity.signature}, "
-                    f"not to {mark}: choose another folder"
-                )
-            if signature(folder.config()) != mark:
-                raise UserError(f"{folder.config_file} is not the config of the run {mark}")
             return folder
-        if folder.attempt.exists():
-            raise UserError(
-                f"{folder.path} has lost its run.json: put it back, or delete the folder to train "
-                "the run anew"
-            )
         try:
             text = frozen.dump(config)
         except UserError as error:
             raise UserError(f"the config of {folder.path} {error}") from None
         identity = Identity(
             schema=SCHEMA,
-            signature=mark,
+            signature=signature(config),
             variant=variant(config),
             seed=seed(config),
             created=timestamp(),
@@ -142,6 +131,23 @@ class RunFolder:
         except OSError as error:
             raise UserError(f"cannot create the run folder {path}: {error.strerror}") from None
         return folder
+
+    def require(self, config: dict[str, Any]) -> None:
+        """Raise UserError where the folder is there, but is not that of a config's run."""
+        if self.run_file.exists():
+            mark = signature(config)
+            if self.identity.signature != mark:
+                raise UserError(
+                    f"{self.path} belongs to the run {self.identity.signature}, "
+                    f"not to {mark}: choose another folder"
+                )
+            if signature(self.config()) != mark:
+                raise UserError(f"{self.config_file} is not the config of the run {mark}")
+        elif self.attempt.exists():
+            raise UserError(
+                f"{self.path} has lost its run.json: put it back, or delete the folder to train "
+                "the run anew"
+            )
 
     @classmethod
     def open(cls, path: Path | str) -> "RunFolder":

@@ -8,10 +8,11 @@ import pytest
 
 from s2m import status
 from s2m.cluster.queue import Job, Queue
-from s2m.cluster.state import inspect
+from s2m.cluster.state import inspect, total_iterations
 from s2m.cluster.submission import Submission, record
 from s2m.compose import load
 from s2m.config import RunCfg
+from s2m.errors import UserError
 from s2m.launch import main
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
@@ -76,3 +77,9 @@ def test_a_run_that_failed_in_a_pack_does_not_wait_for_the_others(folder, monkey
     # A job that is to try it again must not be submitted once more.
     assert in_state(folder, "PENDING") == "queued"
     assert in_state(folder, "RUNNING", number="80") == "running"
+
+
+@pytest.mark.parametrize("epochs", ["x", 10**12])
+def test_a_budget_that_is_none_is_refused(epochs):
+    with pytest.raises(UserError, match="the config asks for"):
+        total_iterations({"distill": {"rounds": 10**12, "epochs": epochs}})

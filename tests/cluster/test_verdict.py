@@ -22,6 +22,7 @@ def folder(tmp_path):
         ("run diverged at iteration 7: loss/value is not finite", "", "", "", "not a number"),
         ("OutOfMemoryError: CUDA out of memory. Tried to allocate", "", "", "", "out of memory"),
         ("OSError: [Errno 28] No space left on device", "", "FAILED", "", "disk full"),
+        ("cannot write run.log: File too large", "", "", "", "file size limit"),
         ("ValueError: wrong", "", "CANCELLED", "", "code error"),
         ("", "attempt 1 began", "OUT_OF_MEMORY", "", "out of memory"),
         ("", "attempt 1 began", "NODE_FAIL", "", "node lost"),

@@ -178,6 +178,8 @@ def test_the_launcher_executes_what_stands_beside_a_damaged_config(half, copy_of
     damage(run.config_file, "flip", random.Random(3))
     before = run.attempt.read_bytes()
     words = [*TEACHER, f"root={run.path.parents[1]}"]
+    assert launch(["-m", *words, "seed=40,41", "dry=true"]) == 0
+    assert "1 of 2 runs would be executed" in capsys.readouterr().out
     assert launch(["-m", *words, "seed=40,41"]) == 1
     assert f"unreadable: {run.config_file} was changed" in capsys.readouterr().out
     (other,) = [folder for folder in find_runs(run.path.parents[1]) if folder.path != run.path]
