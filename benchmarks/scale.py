@@ -79,7 +79,7 @@ def run(words: list[str], environment: dict[str, str], log: Path) -> Cost:
         last = "\n".join(log.read_text(errors="replace").splitlines()[-5:])
         raise SystemExit(f"{' '.join(words)} failed with {process.returncode}:\n{last}")
     seconds = time.perf_counter() - began
-    return Cost(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024**2)
+    return Cost(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e9)
 
 
 def study(cells: int, place: Path) -> Study:
