@@ -19,7 +19,7 @@ from s2m.task.commands import Commands, WheelKinematics
 from s2m.task.curriculum import Curriculum, LevelChange
 from s2m.task.randomness import Streams
 from s2m.task.rewards import TERMS, Scene, observe, reward_terms
-from s2m.task.spawn import spawn
+from s2m.task.spawn import check_spawn, spawn
 from s2m.task.state import TransportState
 from s2m.task.tactile import CELLS, contact_map
 from s2m.task.terminations import ball_dropped, robot_fell
@@ -81,6 +81,8 @@ class TransportEnv(VecEnv):
                 f"balls = {balls.tolist()}: needs {cfg.num_envs} numbers (one per environment), "
                 f"allowed 1 to {MAX_BALLS}"
             )
+        if balls is None:  # rather now than at a promotion
+            check_spawn(cfg.task.spawn, range(cfg.curriculum.start, cfg.curriculum.stop + 1))
         self.cfg = cfg
         task = cfg.task
         n = self.num_envs = cfg.num_envs
@@ -190,14 +192,16 @@ class TransportEnv(VecEnv):
             scene,
             dropped=ball_dropped(self.state),
             fell=robot_fell(self.state, scene.tilt, self.cfg.task),
-            unstable=self.state.unstable,
+            unstable=self.state.unstable.clone(),  # the state is overwritten by resets
             timed_out=self._time >= self.max_episode_length,
         )
         terminated = self.outcome.terminated
         done = terminated | self.outcome.timed_out
+        if self.fixed_balls is not None:
+            return done, done & ~terminated, False
         self.curriculum.record(scene)
         self.curriculum.finish(done.nonzero().squeeze(-1))
-        change = None if self.fixed_balls is not None else self.curriculum.advance()
+        change = self.curriculum.advance()
         if change:
             self.events.append(change)
             done = torch.ones_like(done)

@@ -83,12 +83,13 @@ def evaluate(
 
                 def watch(step: int, alive: int) -> None:
                     show(step, env.task.episode_steps)
-                    if stop.reason:
+                    if stop.asked(folder.stop):
                         raise _Stopped
 
                 rows = run_episodes(replace(env, seed=seed), trained.agent, levels, episodes, watch)
                 tables[name] = [{"run": folder.path.name, "seed": seed, **row} for row in rows]
     except _Stopped:
+        folder.stop.unlink(missing_ok=True)
         events = Events(folder, lock.attempt.number)
         events.append("stopped", stage="evaluate", reason=stop.reason)
         return STOPPED

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s2m.agents import AGENTS
-from s2m.config import CurriculumCfg, EnvCfg, MujocoCfg, TaskCfg
+from s2m.config import CurriculumCfg, EnvCfg, MujocoCfg, SpawnCfg, TaskCfg
 from s2m.env import TransportEnv
 from s2m.errors import UserError
 from s2m.task.observations import BALL_FRAMES
@@ -171,6 +171,7 @@ def test_an_unstable_simulation_ends_the_episode_and_is_logged(tmp_path):
     assert done.tolist() == [1, 0] and not extras["time_outs"].any()
     assert extras["log"]["sim/unstable"].item() == 0.5
     assert torch.isfinite(observation["proprio"]).all() and torch.isfinite(reward).all()
+    assert env.outcome.unstable.tolist() == env.outcome.terminated.tolist() == [True, False]
     assert len(list(tmp_path.iterdir())) == 1
 
 
@@ -240,6 +241,13 @@ def test_bad_settings_are_one_line(cfg, line):
     with pytest.raises(UserError) as error:
         TransportEnv(cfg)
     assert str(error.value).startswith(line) and "\n" not in str(error.value)
+
+
+def test_a_level_whose_balls_cannot_be_placed_is_refused_before_training(monkeypatch):
+    monkeypatch.setattr("s2m.task.spawn.MOST_TRIES", 2)
+    crowded = EnvCfg(num_envs=1, task=TaskCfg(spawn=SpawnCfg(gap=0.005)))
+    with pytest.raises(UserError, match=r"cannot place [2-5] balls 0\.005 m apart"):
+        TransportEnv(crowded)
 
 
 def test_balls_must_be_one_to_five_for_every_environment():

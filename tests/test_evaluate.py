@@ -31,6 +31,23 @@ def test_one_row_per_episode_with_consistent_columns():
         assert 0 <= row["outside_steps"] <= row["steps"]
 
 
+def test_an_episode_that_breaks_the_simulation_is_no_success():
+    def breaker(env):
+        """Break one of two simulations in the third step."""
+        steps = iter(range(10))
+
+        def act():
+            if next(steps) == 2:
+                env.sim.qvel[0, 0] = float("nan")
+            return torch.zeros(env.num_envs, 12)
+
+        return act
+
+    broken, sound = run_episodes(EnvCfg(task=TaskCfg(episode_steps=10)), breaker, [1], 2)
+    assert (broken["unstable"], broken["steps"], broken["no_drop"]) == (True, 3, False)
+    assert (sound["unstable"], sound["steps"], sound["no_drop"]) == (False, 10, True)
+
+
 def test_only_the_first_episode_of_an_environment_counts():
     def thrower(env):
         """Throw the ball off at once, then behave: a second episode must not hide the first."""
@@ -121,6 +138,15 @@ def test_an_evaluation_that_was_stopped_is_done_again_without_training(tmp_path)
     assert Events(folder).read()[-1]["reason"] == "SIGTERM"
     assert execute(folder) == FINISHED
     assert folder.result("evaluate") is not None and folder.journal.read_bytes() == journal
+
+
+def test_a_stop_file_ends_an_evaluation(tmp_path):
+    folder = create(tmp_path / "run")
+    execute(folder, last="train")
+    folder.stop.touch()
+    assert execute(folder) == STOPPED
+    assert Events(folder).read()[-1]["reason"] == "stop file"
+    assert execute(folder) == FINISHED
 
 
 @pytest.mark.parametrize(

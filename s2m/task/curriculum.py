@@ -127,13 +127,14 @@ class Curriculum:
 
     def advance(self) -> LevelChange | None:
         """Check the window when it is due; on a pass begin the next level and return the event."""
-        due = (self.step - self.level_began) % self.cfg.check_steps == 0
-        if not due or self.level >= self.cfg.stop:
+        if (self.step - self.level_began) % self.cfg.check_steps:
             return None
         # What began before the window's reach can never be chosen again: keep the store short.
         horizon = self.step - self.episode_steps
         complete = self.finished[:, 0] <= horizon
         self._prune(complete)
+        if self.level >= self.cfg.stop:
+            return None
         counted = self.episodes + int((self.finished[:, 0] <= horizon).sum())
         ripe = self.step - self.level_began >= self.cfg.min_steps_per_level and counted >= max(
             self.cfg.min_stage_episodes, self.cfg.window

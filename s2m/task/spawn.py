@@ -1,5 +1,6 @@
 """Where balls start: near the best packing of their number."""
 
+from collections.abc import Iterable
 from functools import cache
 
 import torch
@@ -41,6 +42,12 @@ def placement_bank(k: int, jitter: float, spread: float, gap: float) -> Tensor:
         f"task.spawn: cannot place {k} balls {gap} m apart with jitter {jitter} and spread "
         f"{spread}; lower gap or raise spread"
     )
+
+
+def check_spawn(cfg: SpawnCfg, counts: Iterable[int]) -> None:
+    """Raise UserError if some number of balls cannot be placed."""
+    for k in counts:
+        placement_bank(k, cfg.jitter[k - 1], cfg.spread, cfg.gap)
 
 
 def spawn(cfg: SpawnCfg, count: Tensor, generator: torch.Generator) -> Spawn:

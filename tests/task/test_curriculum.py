@@ -175,3 +175,13 @@ def test_saved_state_goes_on_exactly():
     second.load_state_dict(first.state_dict())
     assert run(first, episodes=3) == run(second, episodes=3)
     assert torch.equal(first.sums, second.sums)
+
+
+def test_the_store_of_episodes_stays_short_at_the_last_level():
+    curriculum = make(start=5)
+    sizes = []
+    for _ in range(20):
+        assert run(curriculum, margin=0.3) == []
+        sizes.append(len(curriculum.finished))
+    assert max(sizes) <= 200
+    assert {item.name: item.value for item in curriculum.criteria()}["margin"] == pytest.approx(0.3)
