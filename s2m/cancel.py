@@ -1,7 +1,8 @@
 """Stop runs: python -m s2m.cancel FOLDER ... [--yes]. FOLDER is a run or holds runs.
 
 They write a checkpoint and leave; the command that launched them goes on with them later. A SLURM
-job is cancelled when all of its runs are to stop; otherwise its other runs go on.
+job is cancelled when all of its runs are to stop; otherwise its other runs go on. A run that a
+launcher has not begun yet is passed over by it.
 """
 
 import argparse
@@ -11,7 +12,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from s2m.cluster.queue import Queue, ask
-from s2m.cluster.state import QUEUED, RUNNING, UNREADABLE, glance
+from s2m.cluster.state import NEW, QUEUED, RESUME, RUNNING, UNREADABLE, glance
 from s2m.cluster.submission import FOLDER, submission_of
 from s2m.columns import one_line
 from s2m.errors import UserError, run_command
@@ -25,13 +26,14 @@ def main(words: list[str]) -> int:
     """Find what runs or waits, ask, and stop it."""
     options = _parse(words)
     queue = Queue.read()
-    active = [folder for folder in runs_at(options.folders) if _is_active(folder, queue)]
-    if not active:
+    active, idle = _sort(runs_at(options.folders), queue)
+    if not active and not idle:
         print("nothing runs or waits there")
         return 0
-    for folder in active:
-        print(one_line(str(folder.path)))
-    if not options.yes and input(f"stop these {len(active)} runs? [y/N] ").strip().lower() != "y":
+    for folder in active + idle:
+        print(one_line(str(folder.path)) + (" (not at work)" if folder in idle else ""))
+    asked = len(active) + len(idle)
+    if not options.yes and input(f"stop these {asked} runs? [y/N] ").strip().lower() != "y":
         print("nothing was stopped")
         return 1
     jobs = whole_jobs(active, queue)
@@ -40,7 +42,11 @@ def main(words: list[str]) -> int:
     for folder in active:
         if glance(folder, 0, queue).job not in jobs:
             _stop(folder)
+    for folder in idle:
+        _mark(folder)
     print(f"asked {len(active)} runs to stop")
+    if idle:
+        print(f"{len(idle)} that were not at work are passed over until they are launched again")
     return 0
 
 
@@ -69,12 +75,20 @@ def _root(folder: RunFolder) -> Path | None:
     return root if (root / FOLDER).is_dir() else None
 
 
-def _is_active(folder: RunFolder, queue: Queue | None) -> bool:
-    """Tell whether somebody is at a run; of one that cannot be read nobody knows."""
-    state = glance(folder, 0, queue)
-    if state.status == UNREADABLE:
-        print(one_line(f"left alone: {folder.path}: {state.failure}"))
-    return state.status in (QUEUED, RUNNING)
+def _sort(folders: list[RunFolder], queue: Queue | None) -> tuple[list[RunFolder], list[RunFolder]]:
+    """Return the runs that somebody is at, and those that a launcher may be about to begin."""
+    active, idle = [], []
+    for folder in folders:
+        state = glance(folder, 0, queue)
+        if state.status == UNREADABLE:
+            print(one_line(f"left alone: {folder.path}: {state.failure}"))
+        elif state.status in (QUEUED, RUNNING):
+            active.append(folder)
+        elif state.status in (NEW, RESUME):
+            # What was submitted and is not in the queue waits for nobody.
+            if not folder.submitted.exists() and not folder.stop.exists():
+                idle.append(folder)
+    return active, idle
 
 
 def _stop(folder: RunFolder) -> None:
@@ -83,7 +97,11 @@ def _stop(folder: RunFolder) -> None:
     if attempt is not None and attempt.job is None and holds(folder, attempt.pid):
         os.kill(attempt.pid, signal.SIGTERM)
     else:
-        os.close(open_own(folder.stop, os.O_WRONLY))
+        _mark(folder)
+
+
+def _mark(folder: RunFolder) -> None:
+    os.close(open_own(folder.stop, os.O_WRONLY))
 
 
 def _parse(words: list[str]) -> argparse.Namespace:

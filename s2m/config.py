@@ -10,6 +10,7 @@ from typing import Any
 
 from s2m.cluster.config import LocalCfg
 from s2m.encoders.config import EncoderCfg
+from s2m.errors import UserError
 from s2m.run.identity import LEARNER
 from s2m.settings import setting
 
@@ -26,7 +27,9 @@ class CommandCfg:
     yaw: float = setting(0.3, "largest yaw rate, rad/s", low=0, high=1.5)
     standing: float = setting(0.1, "part of the commands that are zero", low=0, high=1)
     resample_steps: int = setting(250, "control steps between two commands", low=1)
-    bandwidth: float = setting(2.5, "corner of the three lags of the reference, rad/s", above=0)
+    bandwidth: float = setting(
+        2.5, "corner of the three lags of the reference, rad/s", above=0, high=50
+    )
     steer_rate: float = setting(8, "largest steering speed of the reference, rad/s", above=0)
 
 
@@ -329,6 +332,15 @@ class RunCfg:
     tracking: TrackingCfg = field(default_factory=TrackingCfg)
     dry: bool = setting(False, "only print what would be done")
     retry_failed: bool = setting(False, "also run what has failed before")
+
+    def check(self) -> None:
+        """Refuse what could not be learnt from."""
+        samples = self.budget.num_envs * self.budget.steps
+        if self.ppo.mini_batches > samples:
+            raise UserError(
+                f"ppo.mini_batches = {self.ppo.mini_batches}: allowed are at most as many as an "
+                f"iteration has samples (budget.num_envs x budget.steps = {samples})"
+            )
 
     def environment(self) -> EnvCfg:
         """Return the part of the config that an environment needs."""

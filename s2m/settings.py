@@ -1,5 +1,6 @@
 """Config fields that know their meaning and range, and the check that uses both."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import field, fields, is_dataclass
 from typing import Any
@@ -34,7 +35,10 @@ def _copy(value: Any) -> Any:
 
 
 def validate(config: Any, path: str = "") -> None:
-    """Check every field of a config tree; raise a UserError naming the first wrong value."""
+    """Check every field of a config tree; raise a UserError naming the first wrong value.
+
+    What no field can tell by itself is told by a config's own method `check`.
+    """
     for item in fields(config):
         value = getattr(config, item.name)
         name = f"{path}{item.name}"
@@ -42,6 +46,8 @@ def validate(config: Any, path: str = "") -> None:
             validate(value, f"{name}.")
         elif item.metadata.get("meaning") is not None:
             _check(name, value, item.metadata)
+    if check := getattr(config, "check", None):
+        check()
 
 
 def _check(name: str, value: Any, rule: Any) -> None:
@@ -49,6 +55,9 @@ def _check(name: str, value: Any, rule: Any) -> None:
         raise unknown(name, value, rule["choices"])
     if rule["length"] is not None and len(value) != rule["length"]:
         raise UserError(f"{name} = {value}: needs {rule['length']} values ({rule['meaning']})")
+    numeric = any(rule[bound] is not None for bound in ("low", "high", "above"))
+    if value == [] and numeric:
+        raise UserError(f"{name} = []: needs at least one value ({rule['meaning']})")
     for number in value if isinstance(value, list) else [value]:
         if isinstance(number, bool) or not isinstance(number, int | float):
             continue
@@ -60,6 +69,8 @@ def _check(name: str, value: Any, rule: Any) -> None:
         )
         if not inside:
             raise UserError(f"{name} = {value}: allowed {_range(rule)} ({rule['meaning']})")
+        if math.isnan(number):
+            raise UserError(f"{name} = {value}: allowed are numbers ({rule['meaning']})")
 
 
 def _range(rule: Any) -> str:

@@ -4,7 +4,9 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
+STOP_FILE = "stop file"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR2)
 """Ctrl-C, the end of a process or a job, and SLURM's warning before a time-out or preemption."""
 
@@ -14,6 +16,12 @@ class StopRequest:
     """Whether somebody wants the run to leave, and how that was said."""
 
     reason: str | None = None
+
+    def asked(self, file: Path) -> bool:
+        """Tell whether to leave; the stop file of a run counts as a signal does."""
+        if not self.reason and file.exists():
+            self.reason = STOP_FILE
+        return bool(self.reason)
 
 
 @contextmanager

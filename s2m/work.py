@@ -132,9 +132,7 @@ class Work:
     def asked_to_stop(self) -> bool:
         """Look up from the work: has somebody asked to leave?"""
         self.watch()
-        if self.folder.stop.exists():
-            self.stop.reason = "stop file"
-        return bool(self.stop.reason)
+        return self.stop.asked(self.folder.stop)
 
     def make_sure(self) -> None:
         """Refuse to write into a folder that has been taken over."""

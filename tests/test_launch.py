@@ -89,6 +89,11 @@ def test_a_failure_in_the_foreground_stands_in_the_events(tmp_path):
         (["experiment=../x"], "experiment = '../x': allowed are"),
         (["ppo.gamma=1.5"], "ppo.gamma = 1.5: allowed 0 to 1"),
         (["budget.hidden=64"], "budget.hidden = 64: allowed is a list, as in budget.hidden=[64]"),
+        (["budget.hidden=[]"], "budget.hidden = []: needs at least one value"),
+        (["evaluate.levels=[]"], "evaluate.levels = []: needs at least one value"),
+        (["task.reward.margin=nan"], "task.reward.margin = nan: allowed are numbers"),
+        (["ppo.mini_batches=1000000"], "ppo.mini_batches = 1000000: allowed are at most as many"),
+        (["task.command.bandwidth=200"], "task.command.bandwidth = 200.0: allowed above 0 and at"),
         (["distill=demo"], "distill belongs to students: python -m s2m.distill"),
     ],
 )

@@ -38,6 +38,13 @@ def _prepare() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
+def usable_cores() -> int:
+    """Return how many cores this process may use, which a job or a container may have bounded."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 class Pool:
     """Executes runs, as many at a time as there are workers; a failed one does not stop others."""
 
@@ -47,7 +54,7 @@ class Pool:
         """Queue runs, each with its number of iterations; `threads` is what each may use."""
         self.console, self.threads = console, threads
         self.runs = {folder.path.name: (folder, total) for folder, total in runs}
-        self.workers = workers or os.cpu_count() or 1
+        self.workers = workers or usable_cores()
         self.waiting = deque(self.runs)
         self.running: dict[str, subprocess.Popen] = {}
         self.ended: dict[str, str] = {}
@@ -95,6 +102,9 @@ class Pool:
 
     def _begin(self, name: str) -> None:
         folder, total = self.runs[name]
+        if folder.stop.exists():  # cancelled while it waited
+            self._end(name, STOPPED)
+            return
         # Somebody else may have finished it while it waited here.
         if inspect(folder, total).status == FINISHED:
             self._end(name, FINISHED)

@@ -18,10 +18,11 @@ from s2m.cluster.state import in_words, inspect, total_iterations
 from s2m.errors import UserError
 from s2m.outcomes import CODES, FAILED, STOPPED
 from s2m.run.clock import timestamp
+from s2m.run.events import Events
 from s2m.run.files import write_json
 from s2m.run.folder import RunFolder
-from s2m.run.lock import current_attempt, slurm_restarts
-from s2m.stopping import SIGNALS, block_stop_signals
+from s2m.run.lock import Attempt, current_attempt, slurm_restarts
+from s2m.stopping import SIGNALS, STOP_FILE, block_stop_signals
 
 REQUEUE = CODES[STOPPED]
 ASKED = (REQUEUE, 128 + signal.SIGINT, *(-number for number in SIGNALS))
@@ -58,10 +59,11 @@ class Pack:
         for path in self.runs:
             folder = RunFolder(path)
             try:
-                # Started again, it must not repeat what has failed in it: only the user decides so.
+                # Started again, it must not repeat what has failed or was cancelled in it: only the
+                # user decides so.
                 if slurm_restarts() and _has_failed_here(folder):
                     broken.append(folder.path.name)
-                else:
+                elif not (slurm_restarts() and _was_cancelled_here(folder)):
                     due.append((folder, total_iterations(folder.config())))
             except Exception as error:  # whatever is wrong with its folder, the others are executed
                 print(f"{folder.path.name}: {in_words(error)}", flush=True)
@@ -77,9 +79,22 @@ class Pack:
 
 def _has_failed_here(folder: RunFolder) -> bool:
     """Tell whether a run failed in this very job; an earlier failure is what a retry is for."""
+    return _attempt_here(folder) is not None and inspect(folder, 0).status == FAILED
+
+
+def _was_cancelled_here(folder: RunFolder) -> bool:
+    attempt = _attempt_here(folder)
+    return attempt is not None and any(
+        event["kind"] == "stopped" and event.get("reason") == STOP_FILE
+        for event in Events(folder).read()
+        if event.get("attempt") == attempt.number
+    )
+
+
+def _attempt_here(folder: RunFolder) -> Attempt | None:
+    """Return the newest attempt if it was made in this very job."""
     attempt = current_attempt(folder)
-    here = attempt is not None and attempt.job == os.environ.get("SLURM_JOB_ID")
-    return here and inspect(folder, 0).status == FAILED
+    return attempt if attempt and attempt.job == os.environ.get("SLURM_JOB_ID") else None
 
 
 @dataclass

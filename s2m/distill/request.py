@@ -1,5 +1,6 @@
 """From the words of a command to a checked student config; needs no torch, so a login node can."""
 
+import os
 import re
 from dataclasses import asdict
 from pathlib import Path
@@ -78,7 +79,7 @@ def _of_run(folder: RunFolder, words: list[str]) -> StudentCfg:
     )
     place = folder.path.resolve()
     cfg.teacher, cfg.task, cfg.sim, cfg.permute = str(place), run.task, run.sim, run.permute
-    cfg.root = cfg.root or str(folder.path.parent.parent)
+    cfg.root = cfg.root or os.path.relpath(place.parent.parent)
     cfg.experiment = cfg.experiment or place.parent.name
     return cfg
 

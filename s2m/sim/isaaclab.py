@@ -56,6 +56,8 @@ class IsaacLabSimulator:
         self.cfg, self.num_envs = cfg, num_envs
         self.dt = cfg.timestep * cfg.decimation
         self.closed = False
+        self.assets = tempfile.TemporaryDirectory(prefix="s2m-")
+        """The robot as URDF and as USD, to which the scene refers."""
         self.watchdog = Watchdog(STALL_SECONDS)
         self.watchdog.feed()
         try:
@@ -63,6 +65,7 @@ class IsaacLabSimulator:
             self._prepare()
         except BaseException:
             self.watchdog.stop()
+            self.assets.cleanup()
             raise
 
     def _build_scene(self) -> None:
@@ -80,10 +83,9 @@ class IsaacLabSimulator:
         create_new_stage()
         self.context = SimulationContext(simulation_cfg(self.cfg))
         self.device = torch.device(self.context.device)
-        with tempfile.TemporaryDirectory(prefix="s2m-") as folder:
-            path = Path(folder) / "s2m.urdf"
-            path.write_text(urdf(ROBOT))
-            self.scene = InteractiveScene(scene_cfg(self.cfg, self.num_envs, str(path)))
+        path = Path(self.assets.name) / "s2m.urdf"
+        path.write_text(urdf(ROBOT))
+        self.scene = InteractiveScene(scene_cfg(self.cfg, self.num_envs, str(path)))
         self.context.reset()
         self.robot: Articulation = self.scene["robot"]
         self.balls: RigidObjectCollection = self.scene["balls"]
@@ -318,6 +320,7 @@ class IsaacLabSimulator:
         del self.robot, self.balls, self.plate, self.scene
         self.context.clear_all_callbacks()
         self.context.clear_instance()
+        self.assets.cleanup()
 
 
 _OWN = ("count", "contact", "load", "unstable")

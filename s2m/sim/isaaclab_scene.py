@@ -5,6 +5,8 @@ It can be imported only when the application runs (`s2m.sim.isaaclab_app`).
 
 # pyright: reportMissingImports=false
 
+from pathlib import Path
+
 import isaaclab.sim as sim_utils
 from isaaclab.actuators import ImplicitActuatorCfg
 from isaaclab.assets import (
@@ -136,6 +138,8 @@ def _robot(cfg: IsaacLabCfg, urdf: str) -> ArticulationCfg:
         prim_path="{ENV_REGEX_NS}/Robot",
         spawn=sim_utils.UrdfFileCfg(
             asset_path=urdf,
+            # By default all users of a machine would convert theirs below one /tmp/IsaacLab.
+            usd_dir=str(Path(urdf).with_name("usd")),
             fix_base=False,
             # Otherwise the plate would melt into the base and could not be sensed.
             merge_fixed_joints=False,

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from s2m import cancel
 from s2m.cluster import local
 from s2m.cluster.local import INTERRUPTED_CODE, Pool
 from s2m.cluster.pack import REQUEUE, Pack
+from s2m.cluster.queue import Queue
 from s2m.outcomes import BUSY, CODES, FAILED, FINISHED, STOPPED
 from s2m.run.events import Events
 from s2m.run.lock import RunLock
@@ -49,6 +51,7 @@ class Process:
 def begun(monkeypatch):
     """What has been started, in order."""
     monkeypatch.setattr(local.subprocess, "Popen", Process)
+    monkeypatch.setattr(Queue, "read", lambda: None)
     monkeypatch.setattr(local, "POLL_SECONDS", 0.0)
     monkeypatch.setattr(Process, "begun", [])
     return Process.begun
@@ -173,3 +176,30 @@ def test_a_run_that_is_just_being_started_is_warned_too(monkeypatch, begun, runs
         pack_of(runs)()
     assert left.value.code == REQUEUE
     assert [process.told for process in begun] == [[signal.SIGUSR2], [signal.SIGUSR2]]
+
+
+def test_a_run_that_is_cancelled_while_it_waits_is_passed_over(begun, runs, capsys):
+    assert cancel.main([str(runs[0].path), "--yes"]) == 0
+    assert "1 that were not at work are passed over" in capsys.readouterr().out
+    pool = Pool([(run, 4) for run in runs], workers=1, console=Console(file=io.StringIO()))
+    assert pool.run() == 1
+    assert pool.ended == {"one": STOPPED, "two": FAILED} and [p.name for p in begun] == ["two"]
+    assert cancel.main([str(runs[0].path), "--yes"]) == 0
+    assert "nothing runs or waits there" in capsys.readouterr().out
+
+
+def test_a_job_that_is_started_again_leaves_alone_what_was_cancelled_in_it(
+    monkeypatch, begun, runs
+):
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    with RunLock.acquire(runs[0]) as lock:
+        Events(runs[0], lock.attempt.number).append("stopped", iteration=3, reason="stop file")
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
+    with pytest.raises(RuntimeError, match="failed: two"):
+        pack_of(runs)()
+    assert [process.name for process in begun] == ["two"]
+
+
+def test_there_are_as_many_workers_as_cores_that_may_be_used(monkeypatch, runs):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3}, raising=False)
+    assert Pool([(run, 4) for run in runs], 0, Console()).workers == 1

@@ -31,6 +31,14 @@ def test_a_student_takes_over_what_its_teacher_had(teacher):
     assert other.evaluate.selection_episodes == config["evaluate"]["selection_episodes"]
 
 
+@pytest.mark.parametrize("inside", ["", ".."])
+def test_a_student_lies_beside_its_teacher_wherever_it_is_asked_for(teacher, monkeypatch, inside):
+    monkeypatch.chdir(teacher.path / inside)
+    cfg = compose_student([f"teacher={teacher.path.name if inside else '.'}"])
+    assert Path(cfg.root).resolve() == teacher.path.parents[1].resolve()
+    assert cfg.experiment == "small"
+
+
 def test_the_paper_budget_is_the_papers():
     cfg = compose_student(["teacher=lqr", "distill=paper"]).distill
     assert (cfg.rounds, cfg.bc_steps, cfg.dagger_steps) == (8, 400_000, 200_000)

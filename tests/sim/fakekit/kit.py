@@ -307,6 +307,7 @@ class Kit:
         class Converter:
             def __init__(self, cfg):
                 assert Path(cfg.asset_path).is_absolute() and cfg.asset_path.count(".") == 1
+                assert Path(cfg.usd_dir).parent == Path(cfg.asset_path).parent
                 self.usd_path = cfg.asset_path
                 kit.robots.append(cfg.to_dict())
 
