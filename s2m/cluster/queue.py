@@ -57,10 +57,6 @@ class Queue:
         job = self._by_id.get(job_id)
         return job if job is not None and job.name == name else None
 
-    def named(self, name: str) -> list[Job]:
-        """Return the jobs with a name."""
-        return [job for job in self._by_id.values() if job.name == name]
-
     def has(self, number: str) -> bool | None:
         """Tell whether a job, by its SLURM_JOB_ID, is on a node; None if SLURM does not say."""
         if self.silent:

@@ -9,7 +9,7 @@ from s2m.run.files import LineFile, is_count, read_lines
 from s2m.run.folder import RunFolder
 from s2m.run.lines import from_line, to_line
 
-REDONE = ("level", "round", "diverged", "unstable")
+REDONE = ("level", "round", "diverged")
 """Kinds that tell what training did at an iteration; going back before it takes them back."""
 
 log = logging.getLogger(__name__)
