@@ -21,10 +21,10 @@ from tests.faults.cluster import (
     finished,
     node_of,
     preemption_storm,
-    wait,
     works,
 )
 from tests.faults.runs import differences, fingerprint, finish, kinds
+from tests.waiting import wait_for
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "slurm"))
 from devcluster import DevCluster  # noqa: E402  # pyright: ignore[reportMissingImports]
@@ -80,7 +80,7 @@ def refusals(campaign: "Campaign", cluster: Any, place: Path) -> None:
     said = "Batch job submission failed: Socket timed out on send/recv operation"
     with failing("sbatch", place / "sbatch", 2, said):
         runs = submit(root, "seed=1,2", "cluster.patience=60")
-    wait(lambda: all(finished(run) for run in runs), 300, "the runs")
+    wait_for(lambda: all(finished(run) for run in runs), 300, "the runs")
     judge(campaign, "submission refused twice", runs, place)
     with failing("sacct", place / "sacct", 1000, "Problem talking to the database"):
         states = [entry.state.status for entry in status.survey(root)]
@@ -91,9 +91,9 @@ def refusals(campaign: "Campaign", cluster: Any, place: Path) -> None:
 def controller(campaign: "Campaign", cluster: Any, place: Path) -> None:
     """Restart the controller under running jobs."""
     runs = submit(place / "restarted", "seed=1,2", *IDLE, "sim.pause=0.1")
-    wait(lambda: all(works(run) or finished(run) for run in runs), 300, "the runs")
+    wait_for(lambda: all(works(run) or finished(run) for run in runs), 300, "the runs")
     cluster.restart_controller()
-    wait(lambda: all(finished(run) for run in runs), 300, "the end of the runs")
+    wait_for(lambda: all(finished(run) for run in runs), 300, "the end of the runs")
     judge(campaign, "controller restarted", runs, place)
 
 
@@ -101,11 +101,11 @@ def lost_node(campaign: "Campaign", cluster: Any, place: Path) -> None:
     """Lose a node whose processes live on and do not know."""
     words = ("budget.iterations=150", "budget.steps=4", "sim.pause=0.1", "curriculum.stop=1")
     (run,) = submit(place / "lost", "seed=1", *words)
-    wait(lambda: (Journal(run).last() or (0,))[0] >= 3, 300, "the run")
+    wait_for(lambda: (Journal(run).last() or (0,))[0] >= 3, 300, "the run")
     node = node_of(cluster, run)
     cluster.node_down(node, orphans=True)
-    wait(lambda: kinds(run).count("attempt") == 2, 300, "its second start")
-    wait(lambda: finished(run), 900, "its end")
+    wait_for(lambda: kinds(run).count("attempt") == 2, 300, "its second start")
+    wait_for(lambda: finished(run), 900, "its end")
     judge(campaign, "node lost, its processes go on", [run], place)
     cluster.node_up(node)
 

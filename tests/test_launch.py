@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -13,6 +12,7 @@ from s2m.launch import main
 from s2m.outcomes import CODES, STOPPED
 from s2m.run.folder import find_runs
 from s2m.run.journal import Journal
+from tests.waiting import wait_for
 
 TINY = ["sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=4", "budget.iterations=6"]
 
@@ -47,9 +47,10 @@ def test_what_cannot_change_a_result_does_not_change_the_identity(tmp_path):
 def until_stopped(command, root, after):
     """Return what the command prints until Ctrl-C, some time after an iteration."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    while not any((Journal(run).last() or (0,))[0] > after for run in find_runs(root)):
-        assert process.poll() is None
-        time.sleep(0.05)
+    wait_for(
+        lambda: any((Journal(run).last() or (0,))[0] > after for run in find_runs(root)),
+        child=process,
+    )
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == CODES[STOPPED] and "stopped at iteration" in out

@@ -20,6 +20,7 @@ from s2m.run.journal import Journal
 from s2m.run.metrics import deterministic
 from s2m.stages import execute
 from s2m.work import Diverged
+from tests.waiting import wait_for
 
 TINY = [
     "sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=6", "budget.iterations=12",
@@ -133,8 +134,9 @@ def test_forty_iterations_on_mujoco_survive_ten_kills(tmp_path):
     chance = random.Random(5)
     for iteration in sorted(chance.sample(range(1, 37), 10)):
         child = in_child(shaken)
-        while (Journal(shaken).last() or (0,))[0] < iteration:
-            time.sleep(0.005)
+        wait_for(
+            lambda at=iteration: (Journal(shaken).last() or (0,))[0] >= at, child=child, pause=0.005
+        )
         time.sleep(chance.uniform(0, 2 * needed / 40))
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
@@ -166,8 +168,7 @@ def test_a_signal_leaves_a_checkpoint_and_the_run_goes_on_from_it(tmp_path):
     assert execute(calm, last="train") == FINISHED
     for number in (signal.SIGTERM, signal.SIGUSR2):
         child = in_child(folder)
-        while Journal(folder).last() is None:
-            time.sleep(0.01)
+        wait_for(Journal(folder).last, child=child, pause=0.01)
         os.kill(child, number)
         _, status = os.waitpid(child, 0)
         assert os.WEXITSTATUS(status) in (0, 75)
@@ -221,8 +222,7 @@ def test_a_second_trainer_on_a_folder_leaves_with_one_line(tmp_path):
     folder = create(tmp_path / "run", "budget.iterations=2000")
     child = in_child(folder)
     try:
-        while Journal(folder).last() is None:
-            time.sleep(0.01)
+        wait_for(Journal(folder).last, child=child, pause=0.01)
         with pytest.raises(UserError, match="is being written by attempt 1") as error:
             execute(folder, last="train")
         assert "\n" not in str(error.value)

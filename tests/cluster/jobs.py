@@ -1,7 +1,5 @@
 """Tiny runs on SLURM, and how to look at them."""
 
-import time
-
 import pandas as pd
 
 from s2m import status
@@ -11,6 +9,7 @@ from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
 from s2m.run.metrics import deterministic
 from s2m.stages import execute
+from tests.waiting import wait_for
 
 TINY = [
     "sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=4", "budget.iterations=6",
@@ -36,16 +35,8 @@ def states(root):
     return {name: entry.state.status for name, entry in entries(root).items()}
 
 
-def wait_for(condition, seconds=150):
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(0.2)
-    return found
-
-
 def wait_until_finished(root, seconds=150):
-    wait_for(lambda: set(states(root).values()) == {"finished"}, seconds)
+    wait_for(lambda: set(states(root).values()) == {"finished"}, seconds, "the runs to finish")
 
 
 def trains(root):

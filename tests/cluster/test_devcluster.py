@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from devcluster import DevCluster, main
 from slurmconf import Settings
 
 from s2m.errors import UserError
+from tests.waiting import wait_for
 
 SLURM = Path(__file__).parents[2] / "slurm"
 SMALL = Settings(accounting=False, nodes=1, gpus=1, grace=3, max_array=50)
@@ -24,14 +24,6 @@ def submit(cluster, folder, script, *options):
     return cluster.run(
         "sbatch", "--parsable", f"--chdir={folder}", output, *options, f"--wrap={script}"
     )
-
-
-def wait_for(condition, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    return value
 
 
 def lines(path):

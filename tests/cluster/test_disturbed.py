@@ -14,7 +14,6 @@ from jobs import (
     states,
     stop_reasons,
     trains,
-    wait_for,
     wait_until_finished,
 )
 
@@ -24,6 +23,7 @@ from s2m.run.events import Events
 from s2m.run.folder import find_runs
 from s2m.run.journal import Journal
 from tests.faults.cluster import failing
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slurm
 

@@ -12,6 +12,7 @@ from s2m.cluster.pack import REQUEUE, FollowUp
 from s2m.errors import UserError
 from s2m.launch import main
 from s2m.stopping import SIGNALS
+from tests.waiting import wait_for
 
 LEAVES = """
 import pathlib, signal, sys
@@ -41,12 +42,11 @@ def test_a_command_that_can_go_on_later_is_told_to_leave_and_requeued(tmp_path):
     job = FollowUp(["-c", LEAVES, str(ready)], str(record), [], str(tmp_path), max_requeues=1)
 
     def warn():
-        while not ready.exists():
-            pass
+        wait_for(ready.exists, pause=0.01)
         os.kill(os.getpid(), signal.SIGUSR2)
 
     before = signal.getsignal(signal.SIGUSR2)
-    threading.Thread(target=warn).start()
+    threading.Thread(target=warn, daemon=True).start()
     with pytest.raises(SystemExit) as left:
         job()
     assert left.value.code == REQUEUE and not record.exists()

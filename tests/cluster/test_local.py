@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -18,6 +17,7 @@ from s2m.run.events import Events
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
 from s2m.run.lock import current_attempt
+from tests.waiting import wait_for
 
 TINY = [
     "sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=4", "budget.iterations=6",
@@ -70,12 +70,6 @@ def test_a_failing_run_does_not_stop_the_others_and_shows_in_the_exit_code(tmp_p
     assert "2 of 2 runs would be executed" in capsys.readouterr().out
 
 
-def wait_for(condition, process):
-    while not condition():
-        assert process.poll() is None
-        time.sleep(0.05)
-
-
 def started(root):
     return any(Journal(run).last() for run in find_runs(root))
 
@@ -83,7 +77,7 @@ def started(root):
 def test_ctrl_c_checkpoints_the_runs_and_the_same_command_goes_on(tmp_path):
     command = launch(tmp_path, "seed=1,2,3", *ENDLESS, "cluster.workers=2")
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    wait_for(lambda: started(tmp_path), process)
+    wait_for(lambda: started(tmp_path), child=process)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=90)
     assert process.returncode == 130 and "write their checkpoints" in out
@@ -100,23 +94,17 @@ def test_ctrl_c_checkpoints_the_runs_and_the_same_command_goes_on(tmp_path):
 def test_killing_the_launcher_stops_its_runs_softly(tmp_path):
     command = launch(tmp_path, "seed=1", *ENDLESS)
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    wait_for(lambda: started(tmp_path), process)
+    wait_for(lambda: started(tmp_path), child=process)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    deadline = time.monotonic() + 60
-    while set(states(tmp_path).values()) != {"resume"}:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_for(lambda: set(states(tmp_path).values()) == {"resume"})
 
 
 def test_two_launches_at_once_run_every_cell_once(tmp_path):
     command = launch(tmp_path, "seed=1,2,3,4")
     both = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(2)]
     assert [process.wait(timeout=120) for process in both] == [0, 0]
-    deadline = time.monotonic() + 60
-    while set(states(tmp_path).values()) != {"finished"}:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_for(lambda: set(states(tmp_path).values()) == {"finished"})
     for run in find_runs(tmp_path):
         frame = Journal(run).read()
         assert frame["iteration"].tolist() == [1, 2, 3, 4, 5, 6]
@@ -171,7 +159,7 @@ def test_levels_are_forecast_from_runs_of_the_same_variant():
 def test_a_killed_run_says_so_and_is_resumed(tmp_path):
     command = launch(tmp_path, "seed=1", "budget.iterations=30", "sim.pause=0.05")
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    wait_for(lambda: started(tmp_path), process)
+    wait_for(lambda: started(tmp_path), child=process)
     (run,) = find_runs(tmp_path)
     os.kill(current_attempt(run).pid, signal.SIGKILL)
     assert process.wait(timeout=60) == 1
@@ -197,7 +185,7 @@ def test_dry_run_tells_what_it_will_cost_once_something_was_measured(tmp_path, c
 def test_cancel_stops_local_runs(tmp_path, capsys, monkeypatch):
     command = launch(tmp_path, "seed=1", *ENDLESS)
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    wait_for(lambda: started(tmp_path), process)
+    wait_for(lambda: started(tmp_path), child=process)
     monkeypatch.setattr("builtins.input", lambda question: "n")
     assert cancel.main([str(tmp_path)]) == 1
     assert process.poll() is None

@@ -18,7 +18,6 @@ from jobs import (
     preempt,
     states,
     trains,
-    wait_for,
     wait_until_finished,
 )
 
@@ -28,6 +27,7 @@ from s2m.cluster.queue import Queue
 from s2m.cluster.submission import submission_of
 from s2m.errors import UserError
 from s2m.run.folder import find_runs
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slurm
 

@@ -5,8 +5,9 @@ from jobs import entries, kinds
 
 from s2m.launch import main
 from s2m.run.folder import RunFolder, find_runs
-from tests.faults.cluster import IDLE, SLURM, failing, finished, preemption_storm, wait
+from tests.faults.cluster import IDLE, SLURM, failing, finished, preemption_storm
 from tests.faults.runs import differences, fingerprint, finish
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slurm
 
@@ -32,7 +33,7 @@ def test_submissions_refused_and_accounting_down(slurm, tmp_path, capfd):
         assert main(["-m", *SLURM, f"root={root}"]) == 0
     assert capfd.readouterr().out.count("trying again in") == 2
     (run,) = find_runs(root)
-    wait(lambda: finished(run), 150, "the run")
+    wait_for(lambda: finished(run), what="the run")
     assert kinds(run).count("attempt") == 1
     with failing("sacct", tmp_path / "sacct", 9, "Problem talking to the database"):
         assert [entry.state.status for entry in entries(root).values()] == ["finished"]

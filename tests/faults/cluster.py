@@ -3,7 +3,6 @@
 import os
 import shutil
 import stat
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,21 +17,11 @@ from s2m.run.journal import Journal
 from s2m.run.lock import current_attempt
 from tests.cluster.jobs import preempt
 from tests.faults.runs import TEACHER
+from tests.waiting import wait_for
 
 SLURM = [*TEACHER, "cluster=slurm", "cluster.cpus=1", "cluster.memory=1"]
 IDLE = ["budget.steps=4", "budget.checkpoint_every=1000", "curriculum.stop=1"]
 """Four control steps an iteration, and no planned checkpoint: what goes on was told to stop."""
-
-
-def wait(
-    condition: Callable[[], Any], seconds: float, what: str, tell: Callable[[], str] = str
-) -> None:
-    """Wait until a condition holds; `tell` describes what is there if it never does."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"waited {seconds:.0f} s for {what}\n{tell()}")
-        time.sleep(0.3)
 
 
 def preemptions(run: RunFolder) -> int:
@@ -69,10 +58,12 @@ def preemption_storm(
     wave = 0
     while any(preemptions(run) < times and not finished(run) for run in runs):
         due = [run for run in runs if not finished(run)]
-        wait(lambda due=due: all(has_gone_on(run) or finished(run) for run in due), 600, "the runs")
+        wait_for(
+            lambda due=due: all(has_gone_on(run) or finished(run) for run in due), 600, "the runs"
+        )
         before = {run.path: preemptions(run) for run in due}
         preempt(cluster)
-        wait(
+        wait_for(
             lambda due=due, before=before: all(
                 preemptions(run) > before[run.path] or finished(run) for run in due
             ),
@@ -87,7 +78,7 @@ def preemption_storm(
         events = [f"{run.path.name}: {list(Events(run).read())[-3:]}" for run in runs]
         return "\n".join([jobs, *events])
 
-    wait(lambda: all(finished(run) for run in runs), 900, "the end of all runs", tell)
+    wait_for(lambda: all(finished(run) for run in runs), 900, "the end of all runs", tell=tell)
     return [preemptions(run) for run in runs]
 
 

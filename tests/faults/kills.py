@@ -15,6 +15,7 @@ from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
 from s2m.stages import execute
 from tests.run.trainer import die_at
+from tests.waiting import wait_for
 
 STOPS = (signal.SIGTERM, signal.SIGUSR2, signal.SIGINT)
 
@@ -39,8 +40,7 @@ def ended_by(child: int) -> int:
 def killed_at(folder: RunFolder, iteration: int) -> RunFolder:
     """Let a run work up to an iteration, and kill it there."""
     child = in_child(execute, folder)
-    while (Journal(folder).last() or (0,))[0] < iteration:
-        time.sleep(0.001)
+    wait_for(lambda: (Journal(folder).last() or (0,))[0] >= iteration, child=child, pause=0.001)
     os.kill(child, signal.SIGKILL)
     ended_by(child)
     return folder

@@ -11,6 +11,7 @@ from pathlib import Path
 from s2m.run.folder import find_runs
 from s2m.run.lock import current_attempt
 from tests.faults.runs import TEACHER
+from tests.waiting import wait_for
 
 
 def command(root: Path, *words: str) -> list[str]:
@@ -43,13 +44,11 @@ def kill_launcher(root: Path, chance: random.Random, *words: str) -> bool:
     Its runs are told, write their checkpoints and leave: wait for that.
     """
     process, before = launch(root, *words), attempts(root)
-    while attempts(root) == before and process.poll() is None:
-        time.sleep(0.05)
+    wait_for(lambda: attempts(root) != before or process.poll() is not None, pause=0.05)
     time.sleep(chance.uniform(0.0, 1.0))
     process.kill()
     killed = process.wait() == -signal.SIGKILL
-    while workers(root):
-        time.sleep(0.05)
+    wait_for(lambda: not workers(root), what="the runs to leave", pause=0.05)
     return killed
 
 

@@ -6,7 +6,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -26,6 +25,7 @@ from tests.faults.kills import ended_by, in_child
 from tests.faults.numbers import SOURCES, diverge
 from tests.faults.runs import TEACHER, differences, finish, kinds, student, teacher
 from tests.faults.surroundings import small_disk, until_full, with_jumping_clock, without_rights
+from tests.waiting import wait_for
 
 
 @pytest.mark.parametrize("size", [3_000, 30_000])
@@ -101,8 +101,7 @@ def test_of_two_writers_one_leaves(tmp_path, calm):
 def test_a_thief_takes_over_and_the_orphan_spoils_nothing(tmp_path, calm):
     folder = teacher(tmp_path)
     orphan = in_child(execute, folder)
-    while (Journal(folder).last() or (0,))[0] < 5:
-        time.sleep(0.001)
+    wait_for(lambda: (Journal(folder).last() or (0,))[0] >= 5, child=orphan, pause=0.001)
     os.kill(orphan, signal.SIGSTOP)
     RunLock.acquire(folder, steal=True).release()
     finish(folder)

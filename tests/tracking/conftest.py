@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import threading
 
 import pytest
 
@@ -14,6 +13,7 @@ from s2m.tracking.history import missing, replay
 from s2m.tracking.mirror import Mirror
 from tests.test_train import create
 from tests.tracking.standin import StandIn
+from tests.waiting import wait_for
 
 PROJECT = "s2m-trek"
 QUICK = ["tracking.init_seconds=20", "tracking.finish_seconds=20", "tracking.stop_seconds=20"]
@@ -71,18 +71,9 @@ def train(folder, waits=(), last="train"):
     return mirror.said
 
 
-def until(condition, seconds=60.0):
-    """Return a wait that ends when a condition holds."""
-
-    def wait(mirror):
-        pause = threading.Event()
-        for _ in range(int(seconds / 0.05)):
-            if condition():
-                return
-            pause.wait(0.05)
-        raise AssertionError("waited in vain")
-
-    return wait
+def until(condition):
+    """Return a wait of training that ends when a condition holds."""
+    return lambda mirror: wait_for(condition, pause=0.05)
 
 
 def stored(server, folder):

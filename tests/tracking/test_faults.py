@@ -14,6 +14,7 @@ from s2m.work import Work
 from tests.test_train import assert_same, create, outcome
 from tests.tracking.conftest import assert_mirrored, stored, sync, train, until
 from tests.tracking.standin.server import KEY
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -68,11 +69,11 @@ def killed_at_nine(server, folder):
             train(folder, {9: lambda mirror: signal.pause()})
         finally:
             os._exit(1)
-    until(has_rows(server, folder, 9))(None)
+    wait_for(has_rows(server, folder, 9), child=child)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     # Its follower sends the end of the dead attempt before the next one takes over.
-    until(lambda: has_rows(server, folder, 9)() and stored(server, folder).exit_code == 1)(None)
+    wait_for(lambda: has_rows(server, folder, 9)() and stored(server, folder).exit_code == 1)
 
 
 def test_a_killed_run_goes_on_from_an_older_checkpoint(server, make, calm):
@@ -92,7 +93,7 @@ def test_a_mirror_that_is_quicker_than_the_resumption_takes_back_what_it_has(
     resume = Work.resume
 
     def late(work):
-        until(lambda: "mirrored at" in folder.tracking_log.read_text())(None)
+        wait_for(lambda: "mirrored at" in folder.tracking_log.read_text())
         resume(work)
 
     monkeypatch.setattr(Work, "resume", late)
@@ -107,7 +108,7 @@ def test_a_stopped_run_is_preempted_and_goes_on(server, make, calm, number):
     folder = make()
 
     def stop(mirror):
-        until(has_rows(server, folder, 1))(mirror)
+        wait_for(has_rows(server, folder, 1))
         os.kill(mirror.pid, number)  # a scheduler sends it to every process of a job
         os.kill(os.getpid(), number)
 
@@ -159,7 +160,7 @@ def test_a_server_that_fails_in_the_middle(server, make, calm, fault):
     folder = make("run", "tracking.finish_seconds=3")
 
     def spoil(mirror):
-        until(has_rows(server, folder, 2))(mirror)
+        wait_for(has_rows(server, folder, 2))
         server.fault = FAULTS[fault]
 
     train(folder, {7: spoil})
@@ -186,7 +187,7 @@ def test_the_client_is_killed(server, make, calm, victim):
     folder = make()
 
     def kill(mirror):
-        until(has_rows(server, folder, 2))(mirror)
+        wait_for(has_rows(server, folder, 2))
         for pid in children(mirror.pid, "wandb-core") if victim == "wandb-core" else [mirror.pid]:
             os.kill(pid, signal.SIGKILL)
 
@@ -203,7 +204,7 @@ def test_a_run_that_was_taken_back_is_taken_back_at_wandb(server, make, calm):
     train(folder, {6: lambda mirror: folder.stop.touch()})
     for path in sorted(folder.checkpoints.glob("*.pt"))[1:]:
         path.unlink()
-    until(lambda: (run := stored(server, folder)) and run.exit_code is not None)(None)
+    wait_for(lambda: (run := stored(server, folder)) and run.exit_code is not None)
     assert len(stored(server, folder).history) == 6
     folder.stop.touch()
     assert execute(folder, last="train") == STOPPED  # goes back, and leaves at once

@@ -23,6 +23,7 @@ from s2m.tracking.client import ClientError, Project
 from s2m.tracking.send import Sender
 from tests.analysis.synthetic import Spec, write_run
 from tests.tracking.conftest import PROJECT, assert_mirrored, stored, sync, train, until
+from tests.waiting import wait_for
 
 EVALUATED = ["evaluate.episodes=2", "evaluate.selection_episodes=2", "task.episode_steps=4"]
 
@@ -66,7 +67,7 @@ def test_watch_follows_a_run_that_cannot_send_itself(server, make):
     try:
         train(folder, {7: until(lambda: stored(server, folder) and stored(server, folder).history)},
               last="evaluate")  # fmt: skip
-        until(lambda: stored(server, folder).config["s2m"]["value"].get("rows"))(None)
+        wait_for(lambda: stored(server, folder).config["s2m"]["value"].get("rows"))
     finally:
         watcher.send_signal(signal.SIGINT)
         said, errors = watcher.communicate(timeout=60)
