@@ -1,10 +1,20 @@
-"""Fixtures shared by all tests."""
+"""Fixtures and limits shared by all tests."""
 
 import pytest
 import torch
 
 from s2m.sim.robot import MAX_BALLS, ROBOT
 from s2m.task.state import TransportState
+
+SLURM_SECONDS = 900
+"""What a test on SLURM daemons may take: it mostly waits for them."""
+
+
+def pytest_collection_modifyitems(items):
+    """Give the tests on SLURM more time than the others."""
+    for item in items:
+        if item.get_closest_marker("slurm"):
+            item.add_marker(pytest.mark.timeout(SLURM_SECONDS))
 
 
 @pytest.fixture(autouse=True)
