@@ -125,7 +125,7 @@ def test_permutation_draws_from_a_stream_of_its_own():
             assert torch.equal(a, b)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=6))
 def test_slots_beyond_the_number_of_balls_are_empty(counts):
     env = make(len(counts), torch.tensor(counts), permute=True)

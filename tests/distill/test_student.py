@@ -21,7 +21,7 @@ from s2m.task.tactile import contact_map
 SMALL = DistillCfg(channels=4, gru=8, embedding=4, hidden=[8])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_map_and_action_do_not_change_under_any_element_of_g_frame(data):
     """Every frame's slots are permuted by themselves; the balls come and go and may overlap."""

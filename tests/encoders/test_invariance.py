@@ -60,7 +60,7 @@ def largest_change(encode: Function, x: Tensor, mask: Tensor, element: Tensor) -
 
 
 @pytest.mark.parametrize(("group", "name", "pool"), pairs(INVARIANT_TO))
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=30)
 @given(
     seed=st.integers(0, 2**31),
     counts=st.lists(st.integers(0, N), min_size=H, max_size=H),

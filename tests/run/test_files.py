@@ -6,7 +6,7 @@ import struct
 from contextlib import contextmanager
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from s2m.errors import UserError
@@ -23,8 +23,6 @@ from s2m.run.files import (
     write_file,
     write_json,
 )
-
-steady = settings(deadline=None, derandomize=True)
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_rubbish(root):
@@ -75,7 +73,6 @@ def test_only_temporary_files_are_removed(root):
     assert [path.name for path in root.iterdir()] == ["a.tmp"]
 
 
-@steady
 @given(st.floats())
 def test_every_float_survives_json(value):
     text = to_json({"a": [value]})
@@ -122,7 +119,6 @@ def test_torn_lines_longer_than_a_block(root, monkeypatch, content):
     assert path.read_bytes() == content[: content.rfind(b"\n") + 1]
 
 
-@steady
 @given(st.lists(st.sampled_from([b"", b"a", b"bb", b"cccccccccc", b"\n", b"\n\n"])))
 def test_reading_backwards_is_reading_reversed(tmp_path_factory, parts):
     path = tmp_path_factory.mktemp("lines") / "lines"

@@ -7,7 +7,7 @@ from unittest import mock
 import pandas
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from s2m.errors import UserError
@@ -55,7 +55,6 @@ operations = st.lists(
 )
 
 
-@settings(deadline=None, derandomize=True)
 @given(operations)
 def test_journal_is_a_dict_of_rows(operations):
     with tempfile.TemporaryDirectory() as path:

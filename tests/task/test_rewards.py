@@ -126,7 +126,7 @@ def test_one_ball_alone_gives_its_own_distance_none(make_state):
 places = st.lists(st.tuples(st.floats(-0.13, 0.13), st.floats(-0.09, 0.09)), min_size=1, max_size=5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(places, st.permutations(range(5)), st.integers(0, 2**31))
 def test_rewards_terminations_and_map_ignore_the_labels_of_balls(make_state, balls, order, seed):
     generator = torch.Generator().manual_seed(seed)
