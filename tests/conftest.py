@@ -1,4 +1,6 @@
-"""Fixtures and limits shared by all tests."""
+"""Fixtures, order and limits shared by all tests."""
+
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,12 +13,21 @@ from s2m.task.state import TransportState
 settings.register_profile("tests", deadline=None, derandomize=True)
 settings.load_profile("tests")
 
+LONGEST = [
+    "cluster/test_disturbed.py", "tracking/test_faults.py", "cluster/test_local.py",
+    "cluster/test_slurm.py", "tracking/test_interrupted.py", "cluster/test_storm.py",
+    "faults/test_damage.py", "tracking/test_pull.py", "cluster/test_slurm_distill.py",
+    "cluster/test_devcluster.py",
+]  # fmt: skip
+"""Files of more than a minute: begun last, one of them would keep a single core busy at the end."""
 SLURM_SECONDS = 900
 """What a test on SLURM daemons may take: it mostly waits for them."""
 
 
 def pytest_collection_modifyitems(items):
-    """Give the tests on SLURM more time than the others."""
+    """Begin with the longest files, and give the tests on SLURM more time than the others."""
+    places = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
     for item in items:
         if item.get_closest_marker("slurm"):
             item.add_marker(pytest.mark.timeout(SLURM_SECONDS))
