@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from s2m.cluster.queue import Queue
 from s2m.cluster.submission import submission_of
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder, find_runs
@@ -109,9 +108,3 @@ def node_of(cluster: Any, run: RunFolder) -> str:
     submission = submission_of(run.submitted)
     assert submission is not None
     return cluster.run("squeue", "-h", "-j", submission.job, "-o", "%N").strip()
-
-
-def queue_is_empty() -> bool:
-    """Tell whether SLURM has no job of ours any more."""
-    queue = Queue.read()
-    return queue is not None and not queue.silent and not queue._by_id
