@@ -119,32 +119,34 @@ def test_restore_repeats_bit_for_bit():
     assert torch.equal(first, everything(sim))
 
 
-def test_threads_and_grouping_do_not_change_a_bit():
+def test_threads_do_not_change_a_bit():
     counts = [5, 1, 3, 5, 2, 4, 5, 1]
     one, two = make(counts), make(counts, threads=2)
     for action in wobble(8, 50):
         one.step(*action)
         two.step(*action)
     assert torch.equal(everything(one), everything(two))
-    alone = make(counts)
-    # Environment 2 runs among others of its number only if grouping is right.
-    assert alone.balls.tolist() == counts
     two.close()
 
 
 def test_an_environment_does_not_depend_on_its_neighbours():
-    together = make([3, 5, 3])
-    alone = MujocoSimulator(MujocoCfg(), 1, GAP)
-    alone.reset(torch.tensor([0]), _pick(together, 2))
-    alone.qpos[0], alone.qvel[0] = together.qpos[2], together.qvel[2]
-    for targets, speeds in wobble(3, 30):
+    """Those of as many balls are stepped together, whether they stand side by side or not."""
+    together = make([5, 1, 1, 3, 5, 3])
+    alone = [_alone(together, row) for row in range(6)]
+    for targets, speeds in wobble(6, 30):
         together.step(targets, speeds)
-        alone.step(targets[2:], speeds[2:])
-    assert np.array_equal(together.qpos[2], alone.qpos[0])
+        for row, sim in enumerate(alone):
+            sim.step(targets[row : row + 1], speeds[row : row + 1])
+    for row, sim in enumerate(alone):
+        assert np.array_equal(together.qpos[row], sim.qpos[0]), row
+        assert np.array_equal(together.qvel[row], sim.qvel[0]), row
 
 
-def _pick(sim, row):
-    return spawn(SpawnCfg(), torch.tensor([int(sim.balls[row])]), torch.Generator().manual_seed(0))
+def _alone(sim, row):
+    """Return a simulator of nothing but one environment of another."""
+    alone = make([int(sim.balls[row])])
+    alone.qpos[0], alone.qvel[0] = sim.qpos[row], sim.qvel[row]
+    return alone
 
 
 def test_reset_touches_only_the_chosen_environments():
