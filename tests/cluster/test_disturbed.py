@@ -63,7 +63,7 @@ def test_a_warning_while_python_still_loads(slurm, tmp_path):
     launch(root, f"cluster.python={python}")
     wait_for(begun.exists)
     preempt(slurm)
-    wait_until_finished(root, 60)
+    wait_until_finished(root)
     (run,) = find_runs(root)
     assert kinds(run).count("attempt") == 1
 
