@@ -46,10 +46,6 @@ def trains(root):
     return run
 
 
-def kinds(run):
-    return [event["kind"] for event in Events(run).read()]
-
-
 def stop_reasons(run):
     return [event["reason"] for event in Events(run).read() if event["kind"] == "stopped"]
 

@@ -8,7 +8,6 @@ from jobs import (
     assert_as_undisturbed,
     assert_whole,
     entries,
-    kinds,
     launch,
     preempt,
     states,
@@ -23,6 +22,7 @@ from s2m.run.events import Events
 from s2m.run.folder import find_runs
 from s2m.run.journal import Journal
 from tests.faults.cluster import failing
+from tests.faults.runs import kinds
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slurm

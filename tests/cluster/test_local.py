@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from jobs import states
 
 from s2m import cancel, logs, status
 from s2m.errors import UserError
@@ -30,10 +31,6 @@ ENDLESS = ["budget.iterations=3000", "sim.pause=0.02"]
 
 def launch(root, *words):
     return [sys.executable, "-m", "s2m.launch", "-m", *TINY, f"root={root}", *words]
-
-
-def states(root):
-    return {entry.folder.path.name: entry.state.status for entry in status.survey(root)}
 
 
 def test_a_sweep_runs_once_and_only_what_is_missing_runs_again(tmp_path, capsys):

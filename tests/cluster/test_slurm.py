@@ -13,7 +13,6 @@ from jobs import (
     TINY,
     assert_as_undisturbed,
     assert_whole,
-    kinds,
     launch,
     preempt,
     states,
@@ -27,6 +26,7 @@ from s2m.cluster.queue import Queue
 from s2m.cluster.submission import submission_of
 from s2m.errors import UserError
 from s2m.run.folder import find_runs
+from tests.faults.runs import kinds
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slurm

@@ -11,7 +11,8 @@ from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
 from s2m.stages import execute
 from s2m.status import find_steps
-from tests.cluster.jobs import TINY, launch, wait_for
+from tests.cluster.jobs import TINY, launch
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slurm
 
