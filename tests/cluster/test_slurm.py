@@ -24,8 +24,11 @@ from s2m import logs, status
 from s2m.cluster import slurm as submitting
 from s2m.cluster.queue import Queue
 from s2m.cluster.submission import submission_of
+from s2m.compose import load
+from s2m.config import RunCfg
 from s2m.errors import UserError
 from s2m.run.folder import find_runs
+from s2m.run.identity import signature
 from tests.faults.runs import kinds
 from tests.waiting import wait_for
 
@@ -258,6 +261,8 @@ def test_a_dry_run_needs_no_cluster(monkeypatch, tmp_path, capsys):
 def test_settings_of_the_job_do_not_change_the_identity(slurm, tmp_path):
     launch(tmp_path, 'cluster.sbatch=["--begin=now+1hour"]')
     (run,) = find_runs(tmp_path)
-    assert "cluster" in asdict(run.identity) or run.config()["cluster"]["kind"] == "slurm"
+    assert run.config()["cluster"]["kind"] == "slurm"
+    local = load(RunCfg, "config", [word for word in TINY if not word.startswith("cluster")])
+    assert run.identity.signature == signature(asdict(local))
     launch(tmp_path, "cluster.minutes=5")
     assert [r.path for r in find_runs(tmp_path)] == [run.path]
