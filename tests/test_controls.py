@@ -17,7 +17,8 @@ from s2m.run import checkpoint
 from s2m.run.journal import Journal
 from s2m.stages import execute
 from s2m.trained import Trained
-from tests.test_train import assert_same, create, outcome
+from tests.faults.runs import course
+from tests.test_train import create
 
 CONTROLS = ("untrained", "zero", "lqr")
 
@@ -58,7 +59,7 @@ def test_a_stopped_control_goes_on_as_if_it_had_not_been(tmp_path, agent):
     onlooker = SimpleNamespace(start=lambda attempt: None, check=stop_in_the_middle)
     assert execute(parts, last="train", mirror=onlooker) == STOPPED
     assert execute(parts, last="train") == FINISHED
-    assert_same(outcome(whole), outcome(parts))
+    assert course(whole) == course(parts)
 
 
 def test_an_untrained_policy_explores_also_when_it_is_judged(tmp_path):

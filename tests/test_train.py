@@ -3,8 +3,8 @@
 import os
 import random
 import signal
-import time
 from dataclasses import asdict, replace
+from functools import partial
 
 import pytest
 import torch
@@ -12,14 +12,15 @@ import torch
 from s2m.compose import load
 from s2m.config import RunCfg
 from s2m.errors import UserError
-from s2m.outcomes import FINISHED, STOPPED
+from s2m.outcomes import CODES, FINISHED, STOPPED
 from s2m.run import checkpoint
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
-from s2m.run.metrics import deterministic
 from s2m.stages import execute
 from s2m.work import Diverged
+from tests.faults.kills import ended_by, in_child, killed_at, struck_at
+from tests.faults.runs import course, kinds, times
 from tests.waiting import wait_for
 
 TINY = [
@@ -36,71 +37,6 @@ def create(path, *words):
     return RunFolder.create(path, config)
 
 
-def outcome(folder):
-    """Everything of a finished run that must not depend on how it got there."""
-    newest = checkpoint.load_latest(folder)
-    assert newest is not None
-    metrics = deterministic(Journal(folder).read())
-    levels = [
-        {key: value for key, value in event.items() if key not in ("time", "attempt")}
-        for event in Events(folder).read()
-        if event["kind"] == "level"
-    ]
-    result = dict(folder.result("train") or {})
-    result.pop("attempts", None)
-    return newest.iteration, newest.state, metrics, levels, result
-
-
-def assert_same(first, second):
-    assert first[0] == second[0]
-    _same_state(first[1], second[1], "state")
-    assert first[2].equals(second[2])
-    assert first[3] == second[3]
-    assert first[4] == second[4]
-
-
-def _same_state(a, b, name):
-    assert type(a) is type(b), name
-    if isinstance(a, dict):
-        assert a.keys() == b.keys(), name
-        for key in a:
-            _same_state(a[key], b[key], f"{name}.{key}")
-    elif isinstance(a, list | tuple):
-        assert len(a) == len(b), name
-        for i, pair in enumerate(zip(a, b, strict=True)):
-            _same_state(*pair, f"{name}[{i}]")
-    elif isinstance(a, torch.Tensor):
-        assert torch.equal(a, b), name
-    else:
-        assert a == b, name
-
-
-def in_child(folder):
-    """Train in a forked process, which a test may kill without paying for another start."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            code = 0 if execute(folder, last="train") == FINISHED else 75
-        finally:
-            os._exit(code)
-    return child
-
-
-def train_with_kills(folder, kills, chance, longest):
-    done = 0
-    while done < kills:
-        child = in_child(folder)
-        time.sleep(chance.uniform(0.0, longest))
-        os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        if not os.WIFSIGNALED(status):
-            break
-        done += 1
-    assert execute(folder, last="train") == FINISHED
-    return done
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -112,11 +48,13 @@ def train_with_kills(folder, kills, chance, longest):
 )
 def test_a_killed_run_ends_bit_equal_to_an_undisturbed_one(tmp_path, words):
     calm, shaken = (create(tmp_path / name, *words) for name in ("calm", "shaken"))
-    began = time.monotonic()
     assert execute(calm, last="train") == FINISHED
-    needed = time.monotonic() - began
-    train_with_kills(shaken, 2, random.Random(str(words)), needed)
-    assert_same(outcome(calm), outcome(shaken))
+    chance = random.Random(str(words))
+    for iteration in sorted(chance.sample(range(9), 2)):
+        killed_at(shaken, iteration, chance.uniform(0, min(times(calm))), last="train")
+    assert execute(shaken, last="train") == FINISHED
+    assert course(calm) == course(shaken)
+    assert kinds(shaken).count("attempt") == 3
 
 
 @pytest.mark.slow
@@ -128,25 +66,15 @@ def test_forty_iterations_on_mujoco_survive_ten_kills(tmp_path):
         "budget.checkpoint_every=3",
     ]
     calm, shaken = (create(tmp_path / name, *words) for name in ("calm", "shaken"))
-    began = time.monotonic()
     assert execute(calm, last="train") == FINISHED
-    needed = time.monotonic() - began
     chance = random.Random(5)
     for iteration in sorted(chance.sample(range(1, 37), 10)):
-        child = in_child(shaken)
-        wait_for(
-            lambda at=iteration: (Journal(shaken).last() or (0,))[0] >= at, child=child, pause=0.005
-        )
-        time.sleep(chance.uniform(0, 2 * needed / 40))
-        os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        assert os.WIFSIGNALED(status)
+        killed_at(shaken, iteration, chance.uniform(0, 2 * min(times(calm))), last="train")
     assert execute(shaken, last="train") == FINISHED
-    assert_same(outcome(calm), outcome(shaken))
+    assert course(calm) == course(shaken)
     frame = Journal(shaken).read()
     assert frame["iteration"].tolist() == list(range(1, 41))
-    attempts = [event for event in Events(shaken).read() if event["kind"] == "attempt"]
-    assert len(attempts) == 11
+    assert kinds(shaken).count("attempt") == 11
 
 
 def test_the_budget_is_spent_exactly_and_once(tmp_path):
@@ -166,16 +94,16 @@ def test_the_budget_is_spent_exactly_and_once(tmp_path):
 def test_a_signal_leaves_a_checkpoint_and_the_run_goes_on_from_it(tmp_path):
     calm, folder = create(tmp_path / "calm"), create(tmp_path / "run")
     assert execute(calm, last="train") == FINISHED
-    for number in (signal.SIGTERM, signal.SIGUSR2):
-        child = in_child(folder)
-        wait_for(Journal(folder).last, child=child, pause=0.01)
-        os.kill(child, number)
-        _, status = os.waitpid(child, 0)
-        assert os.WEXITSTATUS(status) in (0, 75)
-    execute(folder, last="train")
-    kinds = [event["kind"] for event in Events(folder).read()]
-    assert "stopped" in kinds
-    assert_same(outcome(calm), outcome(folder))
+    for iteration, number in ((2, signal.SIGTERM), (5, signal.SIGUSR2)):
+        warn = partial(signal.raise_signal, number)
+        assert struck_at(folder, iteration, warn, last="train") == CODES[STOPPED]
+        assert checkpoint.load_latest(folder).iteration == iteration
+    assert execute(folder, last="train") == FINISHED
+    stops = [event for event in Events(folder).read() if event["kind"] == "stopped"]
+    assert [(event["iteration"], event["reason"]) for event in stops] == [
+        (2, "SIGTERM"), (5, "SIGUSR2")
+    ]  # fmt: skip
+    assert course(calm) == course(folder)
 
 
 def test_a_stop_file_ends_the_run_and_is_used_up(tmp_path):
@@ -203,7 +131,7 @@ def test_a_damaged_checkpoint_is_passed_over_with_an_event(tmp_path, damage):
     newest.write_bytes(data)
     assert execute(folder, last="train") == FINISHED
     assert any(event["kind"] == "checkpoint_fallback" for event in Events(folder).read())
-    assert_same(outcome(calm), outcome(folder))
+    assert course(calm) == course(folder)
 
 
 def test_a_checkpoint_of_another_encoder_is_refused_in_one_line(tmp_path):
@@ -220,7 +148,7 @@ def test_a_checkpoint_of_another_encoder_is_refused_in_one_line(tmp_path):
 
 def test_a_second_trainer_on_a_folder_leaves_with_one_line(tmp_path):
     folder = create(tmp_path / "run", "budget.iterations=2000")
-    child = in_child(folder)
+    child = in_child(execute, folder, last="train")
     try:
         wait_for(Journal(folder).last, child=child, pause=0.01)
         with pytest.raises(UserError, match="is being written by attempt 1") as error:
@@ -228,7 +156,7 @@ def test_a_second_trainer_on_a_folder_leaves_with_one_line(tmp_path):
         assert "\n" not in str(error.value)
     finally:
         os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        ended_by(child)
 
 
 def test_divergence_is_reported_and_never_finishes(tmp_path):
@@ -244,34 +172,32 @@ def test_divergence_is_reported_and_never_finishes(tmp_path):
 def test_permutation_cannot_matter_to_an_invariant_policy(tmp_path, float64, name):
     on, off = _five_iterations(tmp_path, name)
     for part in ("actor_state_dict", "critic_state_dict"):
-        for key, value in on[1]["learner"][part].items():
-            assert torch.allclose(value, off[1]["learner"][part][key], atol=1e-8, rtol=0), key
-    rewards = [frame[2]["reward/mean"].to_numpy() for frame in (on, off)]
+        for key, value in _learner(on)[part].items():
+            assert torch.allclose(value, _learner(off)[part][key], atol=1e-8, rtol=0), key
+    rewards = [Journal(run).read()["reward/mean"].to_numpy() for run in (on, off)]
     assert rewards[0] == pytest.approx(rewards[1], abs=1e-9)
-    assert _iterations(on) == _iterations(off) and on[3]
+    assert _levels(on) == _levels(off) and _levels(on)
 
 
 def test_permutation_matters_to_dshc(tmp_path, float64):
-    on, off = _five_iterations(tmp_path, "dshc")
-    differences = [
-        (value - off[1]["learner"]["actor_state_dict"][key]).abs().max()
-        for key, value in on[1]["learner"]["actor_state_dict"].items()
-    ]
-    assert max(differences) > 1e-4
+    on, off = (_learner(run)["actor_state_dict"] for run in _five_iterations(tmp_path, "dshc"))
+    assert max((value - off[key]).abs().max() for key, value in on.items()) > 1e-4
 
 
 def _five_iterations(tmp_path, name):
     words = [f"encoder={name}", "sim=mujoco", "budget.iterations=5"]
-    runs = []
-    for flag in ("true", "false"):
-        folder = create(tmp_path / flag, f"permute={flag}", *words)
-        assert execute(folder, last="train") == FINISHED
-        runs.append(outcome(folder))
+    runs = [create(tmp_path / flag, f"permute={flag}", *words) for flag in ("true", "false")]
+    assert [execute(run, last="train") for run in runs] == [FINISHED, FINISHED]
     return runs
 
 
-def _iterations(run):
-    return [(event["level"], event["iteration"]) for event in run[3]]
+def _learner(run):
+    return checkpoint.load_latest(run).state["learner"]
+
+
+def _levels(run):
+    events = Events(run).read()
+    return [(event["level"], event["iteration"]) for event in events if event["kind"] == "level"]
 
 
 @pytest.fixture

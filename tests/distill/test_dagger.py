@@ -1,10 +1,7 @@
 """Distillation survives anything, spends exactly its budget, and knows its teacher."""
 
-import os
 import random
 import shutil
-import signal
-import time
 from dataclasses import asdict
 
 import numpy as np
@@ -18,64 +15,28 @@ from s2m.errors import UserError
 from s2m.evaluate import main as evaluate
 from s2m.outcomes import FINISHED, STOPPED
 from s2m.run import checkpoint
-from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
-from s2m.run.metrics import deterministic
 from s2m.stages import execute
 from s2m.trained import Student
+from tests.faults.kills import killed_at
+from tests.faults.runs import course, kinds, times
 
 
-def outcome(folder):
-    """Everything of a finished student that must not depend on how it got there."""
-    newest = checkpoint.load_latest(folder)
-    rounds = [
-        {key: value for key, value in event.items() if key not in ("time", "attempt")}
-        for event in Events(folder).read()
-        if event["kind"] == "round"
-    ]
-    result = {k: v for k, v in folder.result("distill").items() if k != "attempts"}
-    return newest, deterministic(Journal(folder).read()), rounds, result
-
-
-def assert_same(first, second):
-    for a, b in ((first[0].state["student"], second[0].state["student"]),):
-        assert a.keys() == b.keys()
-        assert all(torch.equal(a[name], b[name]) for name in a)
-    moments = [
-        [value for state in one[0].state["optimizer"]["state"].values() for value in state.values()]
-        for one in (first, second)
-    ]
-    assert all(torch.equal(a, b) for a, b in zip(*moments, strict=True))
-    assert first[0].state["counts"] == second[0].state["counts"]
-    assert first[1].equals(second[1])
-    assert first[2:] == second[2:]
-
-
-def in_child(folder):
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            code = 0 if execute(folder) == FINISHED else 75
-        finally:
-            os._exit(code)
-    return child
+def assert_as_undisturbed(shaken, calm, kills):
+    """The last attempt ends the run as if there had been no kills."""
+    assert execute(shaken, last="distill") == FINISHED
+    assert course(shaken) == course(calm)
+    assert kinds(shaken).count("attempt") == kills + 1
 
 
 def test_a_distillation_that_is_killed_five_times_ends_bit_equal(student):
     calm, shaken = student("calm"), student("shaken")
-    began = time.monotonic()
     assert execute(calm, last="distill") == FINISHED
-    needed = time.monotonic() - began
     chance = random.Random(7)
-    for _ in range(5):
-        child = in_child(shaken)
-        time.sleep(chance.uniform(0, needed / 2))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-    assert execute(shaken) == FINISHED
-    assert_same(outcome(calm), outcome(shaken))
+    for epoch in (0, 2, 4, 6, 8):
+        killed_at(shaken, epoch, chance.uniform(0, times(calm)[epoch]), last="distill")
+    assert_as_undisturbed(shaken, calm, 5)
 
 
 @pytest.mark.slow
@@ -87,19 +48,12 @@ def test_five_kills_on_mujoco_at_places_of_every_kind(tmp_path):
     ]  # fmt: skip
     config = asdict(compose_student(words))
     calm, shaken = (RunFolder.create(tmp_path / name, config) for name in ("calm", "shaken"))
-    began = time.monotonic()
     assert execute(calm, last="distill") == FINISHED
-    needed = time.monotonic() - began
     chance = random.Random(3)
-    for part in (0.1, 0.3, 0.5, 0.7, 0.9):
-        child = in_child(shaken)
-        before = Journal(shaken).last()
-        start = before[0] / 15 if before else 0.0
-        time.sleep(max(0.05, (part - start) * needed + chance.uniform(-0.1, 0.1)))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-    assert execute(shaken) == FINISHED
-    assert_same(outcome(calm), outcome(shaken))
+    # A round is judged in its last epoch, 4 or 9, and then the next one is collected.
+    for epoch in (0, 2, 3, 4, 9):
+        killed_at(shaken, epoch, chance.uniform(0, times(calm)[epoch]), last="distill")
+    assert_as_undisturbed(shaken, calm, 5)
 
 
 def test_leaving_after_any_update_changes_nothing(student, monkeypatch):
@@ -121,7 +75,7 @@ def test_leaving_after_any_update_changes_nothing(student, monkeypatch):
     while ends[-1] != FINISHED:
         ends.append(execute(shaken, last="distill"))
     assert ends.count(STOPPED) == 5
-    assert_same(outcome(calm), outcome(shaken))
+    assert course(shaken) == course(calm)
 
 
 def test_the_schedule_is_followed_exactly(student):

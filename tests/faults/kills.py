@@ -13,20 +13,21 @@ from typing import Any
 from s2m.outcomes import CODES
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
+from s2m.run.metrics import Row
 from s2m.stages import execute
+from s2m.work import Work
 from tests.run.trainer import die_at
-from tests.waiting import wait_for
 
 STOPS = (signal.SIGTERM, signal.SIGUSR2, signal.SIGINT)
 
 
-def in_child(work: Callable[..., Any], *given: Any) -> int:
+def in_child(work: Callable[..., Any], *given: Any, **named: Any) -> int:
     """Work in a forked process and return its id; the exit code is that of the outcome."""
     child = os.fork()
     if child == 0:
         code = 1
         try:
-            code = CODES.get(work(*given), 0)
+            code = CODES.get(work(*given, **named), 0)
         finally:
             os._exit(code)
     return child
@@ -37,12 +38,49 @@ def ended_by(child: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def killed_at(folder: RunFolder, iteration: int) -> RunFolder:
-    """Let a run work up to an iteration, and kill it there."""
-    child = in_child(execute, folder)
-    wait_for(lambda: (Journal(folder).last() or (0,))[0] >= iteration, child=child, pause=0.001)
-    os.kill(child, signal.SIGKILL)
-    ended_by(child)
+def struck_at(
+    folder: RunFolder, iteration: int, strike: Callable[[], object], **options: Any
+) -> int:
+    """Let a run strike itself when it has logged an iteration or, 0, begun; return how it ended.
+
+    From outside one may come too late for a run that is quick.
+    """
+
+    def work() -> str:
+        append, resume, due = Journal.append, Work.resume, True
+
+        def reached(at: int) -> None:
+            nonlocal due
+            if due and at >= iteration:
+                due = False
+                strike()
+
+        def appending(journal: Journal, at: int, row: Row) -> None:
+            append(journal, at, row)
+            reached(at)
+
+        def resuming(work: Work) -> None:
+            resume(work)
+            reached(0)
+
+        Journal.append, Work.resume = appending, resuming
+        return execute(folder, **options)
+
+    return ended_by(in_child(work))
+
+
+def killed_at(folder: RunFolder, iteration: int, later: float = 0.0, **options: Any) -> RunFolder:
+    """Let a run work up to an iteration, or so many seconds of computing more, and die there."""
+
+    def die() -> None:
+        if later:
+            signal.signal(signal.SIGPROF, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_PROF, later)
+        else:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    deadly = signal.SIGPROF if later else signal.SIGKILL
+    assert struck_at(folder, iteration, die, **options) == -deadly, "it ended before"
     return folder
 
 

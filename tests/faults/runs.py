@@ -112,6 +112,24 @@ def differences(folder: RunFolder, expected: dict[str, str]) -> list[str]:
     return [name for name, value in expected.items() if found[name] != value]
 
 
+def course(folder: RunFolder) -> dict[str, Any]:
+    """Return the fingerprint of a run, and the levels and rounds its events tell, in their order.
+
+    Damaged events may be lost; those of a run that was only interrupted may not.
+    """
+    told = [
+        {key: value for key, value in event.items() if key not in ("time", "attempt")}
+        for event in Events(folder).read()
+        if event["kind"] in ("level", "round")
+    ]
+    return {**fingerprint(folder), "told": told}
+
+
+def times(folder: RunFolder) -> list[float]:
+    """Return how many seconds each iteration of a run took."""
+    return Journal(folder).table()["time/iteration"].to_pylist()
+
+
 def kinds(folder: RunFolder) -> list[str]:
     """Return the kinds of a run's events, oldest first."""
     return [event["kind"] for event in Events(folder).read()]

@@ -11,7 +11,8 @@ from s2m.run.events import Events
 from s2m.run.journal import Journal
 from s2m.stages import execute
 from s2m.work import Work
-from tests.test_train import assert_same, create, outcome
+from tests.faults.runs import course
+from tests.test_train import create
 from tests.tracking.conftest import assert_mirrored, stored, sync, train, until
 from tests.tracking.standin.server import KEY
 from tests.waiting import wait_for
@@ -24,7 +25,7 @@ def calm(tmp_path_factory):
     """The same run without W&B."""
     folder = create(tmp_path_factory.mktemp("calm") / "exp" / "run")
     assert execute(folder, last="train") == FINISHED
-    return outcome(folder)
+    return course(folder)
 
 
 def has_rows(server, folder, n):
@@ -49,7 +50,7 @@ def assert_made_up_for(server, folder):
 def test_an_online_run_is_mirrored_as_it_trains(server, make, calm):
     folder = make()
     assert train(folder, {8: until(has_rows(server, folder, 5))}) == []
-    assert_same(outcome(folder), calm)
+    assert course(folder) == calm
     run = stored(server, folder)
     assert (run.display, run.group, run.job_type, run.state) == ("run", "pfds", "train", "finished")
     assert run.tags == ["demo", "dummy", "exp", "permuted"]
@@ -80,7 +81,7 @@ def test_a_killed_run_goes_on_from_an_older_checkpoint(server, make, calm):
     folder = make()
     killed_at_nine(server, folder)
     train(folder)
-    assert_same(outcome(folder), calm)
+    assert course(folder) == calm
     assert stored(server, folder).state == "finished"
     assert_made_up_for(server, folder)
 
@@ -98,7 +99,7 @@ def test_a_mirror_that_is_quicker_than_the_resumption_takes_back_what_it_has(
 
     monkeypatch.setattr(Work, "resume", late)
     train(folder)
-    assert_same(outcome(folder), calm)
+    assert course(folder) == calm
     # Without another look: the times of what was done again are not those of the dead attempt.
     assert_mirrored(server, folder)
 
@@ -118,7 +119,7 @@ def test_a_stopped_run_is_preempted_and_goes_on(server, make, calm, number):
     assert run.state in ("preempted", "failed") and len(run.history) == 6
     assert_mirrored(server, folder)
     train(folder)
-    assert_same(outcome(folder), calm)
+    assert course(folder) == calm
     assert [row["iteration"] for row in run.rows()] == list(range(1, 13))
     assert_made_up_for(server, folder)
 
@@ -126,7 +127,7 @@ def test_a_stopped_run_is_preempted_and_goes_on(server, make, calm, number):
 def test_offline_is_sent_later(server, make, calm, monkeypatch):
     folder = make("run", "tracking=offline")
     train(folder)
-    assert_same(outcome(folder), calm)
+    assert course(folder) == calm
     assert not server.asked and not folder.tracking_log.exists()
     assert_made_up_for(server, folder)
     # It was never evaluated. The client may send the warning with the end, and then it is lost.
@@ -147,7 +148,7 @@ def test_a_server_that_fails_from_the_start(server, make, calm, fault):
     folder = make("run", "tracking.finish_seconds=3")
     server.fault = FAULTS[fault]
     (said,) = train(folder)
-    assert_same(outcome(folder), calm)
+    assert course(folder) == calm
     (event,) = off_events(folder)
     assert event["reason"] in said and "\n" not in event["reason"]
     server.fault = lambda path, operation: None
@@ -164,7 +165,7 @@ def test_a_server_that_fails_in_the_middle(server, make, calm, fault):
         server.fault = FAULTS[fault]
 
     train(folder, {7: spoil})
-    assert_same(outcome(folder), calm)
+    assert course(folder) == calm
     server.fault = lambda path, operation: None
     server.released.set()
     assert_made_up_for(server, folder)
@@ -193,7 +194,7 @@ def test_the_client_is_killed(server, make, calm, victim):
 
     (said,) = train(folder, {7: kill})
     assert "the run goes on" in said
-    assert_same(outcome(folder), calm)
+    assert course(folder) == calm
     assert len(off_events(folder)) == 1
     assert_made_up_for(server, folder)
 
