@@ -6,11 +6,14 @@ import sys
 
 import pytest
 
+from s2m.outcomes import FINISHED
+from s2m.run.events import Events
 from s2m.run.journal import Journal
 from s2m.stages import execute
 from s2m.tracking.contents import run_id
 from s2m.tracking.history import missing, replay
 from s2m.tracking.mirror import Mirror
+from tests.faults.runs import course
 from tests.test_train import create
 from tests.tracking.standin import StandIn
 from tests.waiting import wait_for
@@ -40,6 +43,14 @@ def make(tmp_path):
         return create(tmp_path / "exp" / name, *QUICK, *words)
 
     return build
+
+
+@pytest.fixture(scope="session")
+def calm(tmp_path_factory):
+    """The same run without W&B."""
+    folder = create(tmp_path_factory.mktemp("calm") / "exp" / "run")
+    assert execute(folder, last="train") == FINISHED
+    return course(folder)
 
 
 class Paced(Mirror):
@@ -93,3 +104,22 @@ def sync(*words):
     """Run the command as people do."""
     command = [sys.executable, "-m", "s2m.sync", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, env=dict(os.environ))
+
+
+def has_rows(server, folder, n):
+    return lambda: (run := stored(server, folder)) is not None and len(run.history) >= n
+
+
+def off_events(folder):
+    return [event for event in Events(folder).read() if event["kind"] == "tracking_off"]
+
+
+def assert_made_up_for(server, folder):
+    """Sync, look at the server, sync again: nothing may be doubled."""
+    done = sync(folder.path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert_mirrored(server, folder)
+    lines = list(stored(server, folder).history)
+    again = sync(folder.path)
+    assert again.returncode == 0 and "up to date" in again.stdout, again.stdout + again.stderr
+    assert stored(server, folder).history == lines

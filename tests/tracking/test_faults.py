@@ -6,132 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from s2m.outcomes import FINISHED, STOPPED
-from s2m.run.events import Events
-from s2m.run.journal import Journal
-from s2m.stages import execute
-from s2m.work import Work
 from tests.faults.runs import course
-from tests.test_train import create
-from tests.tracking.conftest import assert_mirrored, stored, sync, train, until
-from tests.tracking.standin.server import KEY
+from tests.tracking.conftest import assert_made_up_for, has_rows, off_events, train
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def calm(tmp_path_factory):
-    """The same run without W&B."""
-    folder = create(tmp_path_factory.mktemp("calm") / "exp" / "run")
-    assert execute(folder, last="train") == FINISHED
-    return course(folder)
-
-
-def has_rows(server, folder, n):
-    return lambda: (run := stored(server, folder)) is not None and len(run.history) >= n
-
-
-def off_events(folder):
-    return [event for event in Events(folder).read() if event["kind"] == "tracking_off"]
-
-
-def assert_made_up_for(server, folder):
-    """Sync, look at the server, sync again: nothing may be doubled."""
-    done = sync(folder.path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert_mirrored(server, folder)
-    lines = list(stored(server, folder).history)
-    again = sync(folder.path)
-    assert again.returncode == 0 and "up to date" in again.stdout, again.stdout + again.stderr
-    assert stored(server, folder).history == lines
-
-
-def test_an_online_run_is_mirrored_as_it_trains(server, make, calm):
-    folder = make()
-    assert train(folder, {8: until(has_rows(server, folder, 5))}) == []
-    assert course(folder) == calm
-    run = stored(server, folder)
-    assert (run.display, run.group, run.job_type, run.state) == ("run", "pfds", "train", "finished")
-    assert run.tags == ["demo", "dummy", "exp", "permuted"]
-    assert [row["iteration"] for row in run.rows()] == list(range(1, 13))
-    assert run.config["encoder"]["value"]["name"] == "pfds"
-    assert not off_events(folder)
-    assert_made_up_for(server, folder)
-    for path in folder.path.rglob("*"):
-        assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
-
-
-def killed_at_nine(server, folder):
-    """Mirror a run, kill it before its tenth iteration, and wait until its follower has ended."""
-    child = os.fork()
-    if child == 0:
-        try:
-            train(folder, {9: lambda mirror: signal.pause()})
-        finally:
-            os._exit(1)
-    wait_for(has_rows(server, folder, 9), child=child)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    # Its follower sends the end of the dead attempt before the next one takes over.
-    wait_for(lambda: has_rows(server, folder, 9)() and stored(server, folder).exit_code == 1)
-
-
-def test_a_killed_run_goes_on_from_an_older_checkpoint(server, make, calm):
-    folder = make()
-    killed_at_nine(server, folder)
-    train(folder)
-    assert course(folder) == calm
-    assert stored(server, folder).state == "finished"
-    assert_made_up_for(server, folder)
-
-
-def test_a_mirror_that_is_quicker_than_the_resumption_takes_back_what_it_has(
-    server, make, calm, monkeypatch
-):
-    folder = make()
-    killed_at_nine(server, folder)
-    resume = Work.resume
-
-    def late(work):
-        wait_for(lambda: "mirrored at" in folder.tracking_log.read_text())
-        resume(work)
-
-    monkeypatch.setattr(Work, "resume", late)
-    train(folder)
-    assert course(folder) == calm
-    # Without another look: the times of what was done again are not those of the dead attempt.
-    assert_mirrored(server, folder)
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR2])
-def test_a_stopped_run_is_preempted_and_goes_on(server, make, calm, number):
-    folder = make()
-
-    def stop(mirror):
-        wait_for(has_rows(server, folder, 1))
-        os.kill(mirror.pid, number)  # a scheduler sends it to every process of a job
-        os.kill(os.getpid(), number)
-
-    train(folder, {6: stop})
-    assert folder.result("train") is None
-    run = stored(server, folder)
-    assert run.state in ("preempted", "failed") and len(run.history) == 6
-    assert_mirrored(server, folder)
-    train(folder)
-    assert course(folder) == calm
-    assert [row["iteration"] for row in run.rows()] == list(range(1, 13))
-    assert_made_up_for(server, folder)
-
-
-def test_offline_is_sent_later(server, make, calm, monkeypatch):
-    folder = make("run", "tracking=offline")
-    train(folder)
-    assert course(folder) == calm
-    assert not server.asked and not folder.tracking_log.exists()
-    assert_made_up_for(server, folder)
-    # It was never evaluated. The client may send the warning with the end, and then it is lost.
-    assert stored(server, folder).state in ("preempted", "failed")
 
 
 FAULTS = {
@@ -196,18 +75,4 @@ def test_the_client_is_killed(server, make, calm, victim):
     assert "the run goes on" in said
     assert course(folder) == calm
     assert len(off_events(folder)) == 1
-    assert_made_up_for(server, folder)
-
-
-def test_a_run_that_was_taken_back_is_taken_back_at_wandb(server, make, calm):
-    """Stopped behind what W&B has: a reader must not see rows that the journal has no more."""
-    folder = make()
-    train(folder, {6: lambda mirror: folder.stop.touch()})
-    for path in sorted(folder.checkpoints.glob("*.pt"))[1:]:
-        path.unlink()
-    wait_for(lambda: (run := stored(server, folder)) and run.exit_code is not None)
-    assert len(stored(server, folder).history) == 6
-    folder.stop.touch()
-    assert execute(folder, last="train") == STOPPED  # goes back, and leaves at once
-    assert len(Journal(folder).table()) < 6
     assert_made_up_for(server, folder)
