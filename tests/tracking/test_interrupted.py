@@ -13,6 +13,7 @@ from tests.faults.kills import ended_by, in_child
 from tests.faults.runs import course
 from tests.tracking.conftest import (
     assert_made_up_for,
+    assert_made_up_for_once,
     assert_mirrored,
     has_rows,
     off_events,
@@ -36,7 +37,7 @@ def test_an_online_run_is_mirrored_as_it_trains(server, make, calm):
     assert [row["iteration"] for row in run.rows()] == list(range(1, 13))
     assert run.config["encoder"]["value"]["name"] == "pfds"
     assert not off_events(folder)
-    assert_made_up_for(server, folder)
+    assert_made_up_for_once(server, folder)
     for path in folder.path.rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
 
@@ -103,7 +104,7 @@ def test_offline_is_sent_later(server, make, calm, monkeypatch):
     train(folder)
     assert course(folder) == calm
     assert not server.asked and not folder.tracking_log.exists()
-    assert_made_up_for(server, folder)
+    assert_made_up_for_once(server, folder)
     # It was never evaluated. The client may send the warning with the end, and then it is lost.
     assert stored(server, folder).state in ("preempted", "failed")
 
@@ -119,4 +120,4 @@ def test_a_run_that_was_taken_back_is_taken_back_at_wandb(server, make, calm):
     folder.stop.touch()
     assert execute(folder, last="train") == STOPPED  # goes back, and leaves at once
     assert len(Journal(folder).table()) < 6
-    assert_made_up_for(server, folder)
+    assert_made_up_for_once(server, folder)
