@@ -6,7 +6,7 @@ other place that can fill these fields.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -187,11 +187,3 @@ class Frames:
     runs: list[Run]
     unread: list[Unread] = field(default_factory=list)
     students: list[Student] = field(default_factory=list)
-
-
-class Source(Protocol):
-    """Gives the runs of one experiment, or of all."""
-
-    def __call__(self, experiment: str | None) -> Frames:
-        """Read everything the tables and figures need."""
-        ...

@@ -79,13 +79,6 @@ class Page:
         )
         return answer["result"].get("value")
 
-    def screenshot(self, path: Path) -> None:
-        """Save the whole page as PNG."""
-        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
-        shot = self.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
-        path.write_bytes(base64.b64decode(shot["data"]))
-
     def print(self, path: Path) -> None:
         """Save the page as it would be printed."""
         shot = self.call("Page.printToPDF", printBackground=False)
