@@ -5,6 +5,7 @@ python analysis/publish.py TABLES fills the places marked `<!-- table NAME -->` 
 """
 
 import argparse
+import html
 import os
 import re
 from pathlib import Path
@@ -15,6 +16,7 @@ from s2m.errors import UserError, run_command
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", ROOT / "docs" / "results.md")
 FIGURES = ROOT / "docs" / "figures" / "study"
+_CAPTION = re.compile(r"<dc:description>(.*?)</dc:description>", re.DOTALL)
 _PLACE = re.compile(r"<!-- (table|figure) ([a-z0-9-]+) -->")
 
 
@@ -35,6 +37,12 @@ def read(tables: Path, kind: str, name: str) -> str | bytes:
     return data.decode().split("\n", 2)[2].strip("\n") if kind == "table" else data
 
 
+def caption(figure: bytes) -> str:
+    """Return what an SVG says of itself, as the text of an image in Markdown."""
+    found = _CAPTION.search(figure.decode())
+    return re.sub(r"[][\\]", r"\\\g<0>", html.unescape(found[1])) if found else ""
+
+
 def publish(tables: Path, pages: tuple[Path, ...] = PAGES, figures: Path = FIGURES) -> int:
     """Fill all places and return how many there were."""
     wanted = [(page, kind, name) for page in pages for kind, name in places(page)]
@@ -45,7 +53,7 @@ def publish(tables: Path, pages: tuple[Path, ...] = PAGES, figures: Path = FIGUR
             figures.mkdir(parents=True, exist_ok=True)
             (figures / f"{name}.svg").write_bytes(content)
             link = Path(os.path.relpath(figures / f"{name}.svg", page.parent)).as_posix()
-            content = f"![{name}]({link})"
+            content = f"![{caption(content) or name}]({link})"
         replace_section(page, f"{kind} {name}", content)
     return len(wanted)
 

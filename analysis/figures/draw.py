@@ -55,7 +55,8 @@ def render(drawing: Drawing) -> dict[str, bytes]:
         figure.set_layout_engine("none")
         pdf, svg, png = (io.BytesIO() for _ in range(3))
         FigureCanvasPdf(figure).print_pdf(pdf, metadata=_METADATA["pdf"])
-        FigureCanvasSVG(figure).print_svg(svg, metadata=_METADATA["svg"])
+        said = {"Title": drawing.title, "Description": drawing.caption}
+        FigureCanvasSVG(figure).print_svg(svg, metadata=_METADATA["svg"] | said)
         figure.set_dpi(PNG_DPI)
         FigureCanvasAgg(figure).print_png(png, metadata=_METADATA["png"])
     return {"pdf": pdf.getvalue(), "svg": svg.getvalue(), "png": png.getvalue()}

@@ -2,9 +2,13 @@
 
 import pytest
 
-from analysis.publish import publish
+from analysis.figures.draw import render
+from analysis.figures.every import every_figure
+from analysis.publish import caption, publish
 from s2m.documents import section
 from s2m.errors import UserError
+
+SVG = b"<svg><dc:description>Runs &amp; [levels].</dc:description></svg>"
 
 
 @pytest.fixture
@@ -13,7 +17,7 @@ def tables(tmp_path):
     (place / "figures").mkdir(parents=True)
     (place / "teacher.json").write_text("{}")
     (place / "rates.md").write_text("## Rates\n\nA caption.\n\n| a |\n| --- |\n| 1 |\n")
-    (place / "figures" / "curve.svg").write_bytes(b"<svg/>")
+    (place / "figures" / "curve.svg").write_bytes(SVG)
     return place
 
 
@@ -28,9 +32,14 @@ def test_places_are_filled_with_what_was_made(tmp_path, tables):
     made = page(tmp_path, "table rates", "figure curve")
     assert publish(tables, (made,), tmp_path / "docs" / "figures") == 2
     assert section(made, "table rates") == "A caption.\n\n| a |\n| --- |\n| 1 |"
-    assert section(made, "figure curve") == "![curve](figures/curve.svg)"
-    assert (tmp_path / "docs" / "figures" / "curve.svg").read_bytes() == b"<svg/>"
+    assert section(made, "figure curve") == r"![Runs & \[levels\].](figures/curve.svg)"
+    assert (tmp_path / "docs" / "figures" / "curve.svg").read_bytes() == SVG
     assert made.read_text().startswith("Text.\n")
+
+
+def test_a_figure_is_described_by_its_caption(stored):
+    drawing = every_figure(stored)[0]
+    assert caption(render(drawing)["svg"]) == drawing.caption
 
 
 def test_a_place_for_what_was_not_made_is_one_line(tmp_path, tables):
