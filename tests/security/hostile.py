@@ -137,6 +137,8 @@ def submitted(folder: RunFolder, /, **changes) -> None:
 DEEP = "[" * 100_000
 ATTACKS: dict[str, Callable[[RunFolder], object]] = {
     "name": lambda f: rename(f, NASTY.replace("/", "∕") + "-s1-0"),
+    "name of a student": lambda f: (
+        student(f), rename(f, NASTY.replace("/", "∕") + "-s2-0")),
     "name that is no text": lambda f: rename(f, "pfds-\udcff-s1-0"),
     "variant": lambda f: change(f.run_file, variant="../../harm"),
     "label": lambda f: change(f.run_file, variant=r"$\frac$"),
