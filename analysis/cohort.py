@@ -3,7 +3,16 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from analysis.frames import FAILED, FINISHED, PENDING, RUNNING, STOPPED, Run
+from analysis.frames import (
+    FAILED,
+    FINISHED,
+    LEFT_OUT,
+    NOT_EVALUATED,
+    PENDING,
+    RUNNING,
+    STOPPED,
+    Run,
+)
 from analysis.rows import Row
 from analysis.stats.proportions import Count
 from analysis.stats.survival import Time
@@ -41,11 +50,12 @@ class Cohort:
 
     @property
     def unjudged(self) -> str:
-        """The word for a cell without any evaluated run."""
+        """The word for a cell of rates that no run has."""
         if not self.finished:
             return self.missing
-        states = {run.judging for run in self.finished if run.evaluation is None}
-        return next((state for state in (RUNNING, FAILED) if state in states), PENDING)
+        states = {run.missing for run in self.finished}
+        order = (RUNNING, FAILED, PENDING, LEFT_OUT)
+        return next((state for state in order if state in states), NOT_EVALUATED)
 
     @property
     def progress(self) -> str:

@@ -14,6 +14,8 @@ from analysis.stats.proportions import Count
 
 FINISHED, RUNNING, FAILED, STOPPED, PENDING = "finished", "running", "failed", "stopped", "pending"
 """States of training; stopped: somebody interrupted it and it can go on."""
+LEFT_OUT, NOT_EVALUATED = "left out", "not evaluated"
+"""Why an evaluated policy has no rate: its evaluation is not compared, or has other levels."""
 
 CRITERIA = ("length_ratio", "margin", "dangerous", "edge", "linear_error", "yaw_error")
 """The six promotion criteria, in the paper's order."""
@@ -115,6 +117,11 @@ class Run:
     """What a reader must know about it, e.g. that its evaluation could not be read."""
 
     @property
+    def missing(self) -> str:
+        """The word for a rate it does not have."""
+        return missing_word(self)
+
+    @property
     def budget(self) -> int:
         """Iterations it may spend."""
         return int(self.config["budget"]["iterations"])
@@ -168,8 +175,15 @@ class Student:
 
     @property
     def missing(self) -> str:
-        """The word for a rate it does not have yet."""
-        return self.judging if self.state == FINISHED else self.state
+        """The word for a rate it does not have."""
+        return missing_word(self)
+
+
+def missing_word(policy: Run | Student) -> str:
+    """Return the word for a rate that a run or a student does not have."""
+    if policy.state != FINISHED:
+        return policy.state
+    return policy.judging if policy.evaluation is None else NOT_EVALUATED
 
 
 @dataclass(frozen=True)

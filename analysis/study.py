@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from analysis.cohort import Cohort
-from analysis.frames import FINISHED, Evaluation, Frames, Run, Student
+from analysis.frames import FINISHED, LEFT_OUT, Evaluation, Frames, Run, Student
 from analysis.rows import CONTROLS, in_order, row
 from s2m.errors import UserError, unknown
 from s2m.run.identity import EXCLUDED
@@ -207,7 +207,7 @@ def _same_evaluation(runs: list[Run]) -> tuple[list[Run], list[LeftOut]]:
                 reason = f"iteration {evaluation.iteration} instead of {run.iteration}"
         if reason:
             dropped.append(LeftOut(run.id, f"only its evaluation, made with {reason}"))
-            run = replace(run, evaluation=None)
+            run = replace(run, evaluation=None, judging=LEFT_OUT)
         kept.append(run)
     return kept, dropped
 
@@ -228,7 +228,7 @@ def _pupils(students: list[Student], runs: list[Run]) -> tuple[list[Student], li
                 reason = f"iteration {mine.iteration} instead of {student.iteration}"
         if mine and reason:
             left_out.append(LeftOut(student.id, f"only its evaluation, made with {reason}"))
-            student = replace(student, evaluation=None)
+            student = replace(student, evaluation=None, judging=LEFT_OUT)
         elif reason:
             left_out.append(LeftOut(student.id, reason))
         kept.append(student)

@@ -41,7 +41,7 @@ def tactset(study: Study) -> Drawing:
                 say(axes, "no student yet")
             return figure
         teacher = study.teacher_of(student)
-        parts = (("teacher", teacher.evaluation, teacher.name, "pending"),
+        parts = (("teacher", teacher.evaluation, teacher.name, teacher.missing),
                  ("student", student.evaluation, student.name, student.missing))  # fmt: skip
         for axes, (who, evaluation, name, word) in zip(panels, parts, strict=True):
             axes.set_title(f"{who}: {name}")

@@ -12,6 +12,7 @@ from analysis.frames import (
     CRITERIA,
     ELAPSED,
     FINISHED,
+    LEFT_OUT,
     PENDING,
     POINTS,
     STOPPED,
@@ -94,7 +95,7 @@ def _read(folder: RunFolder, name: str) -> Run:
         seconds=seconds,
         curves=curves,
         evaluation=evaluation,
-        judging=PENDING if state == STOPPED else state,
+        judging=LEFT_OUT if remark else PENDING if state == STOPPED else state,
         remark=remark,
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.frames import FINISHED, PENDING, STOPPED, Student
+from analysis.frames import FINISHED, LEFT_OUT, PENDING, STOPPED, Student
 from analysis.sources.episodes import read_evaluation
 from analysis.sources.metrics import read_metrics
 from analysis.sources.values import check_config, count, parameters, words
@@ -49,7 +49,7 @@ def read_student(folder: RunFolder, name: str) -> Student:
         parameters=parameters(result, "parameters"),
         seconds=float(np.nansum(seconds)) if len(seconds) else None,
         evaluation=evaluation,
-        judging=PENDING if state == STOPPED else state,
+        judging=LEFT_OUT if remark else PENDING if state == STOPPED else state,
         remark=remark,
     )
 

@@ -68,7 +68,9 @@ def _table(
         record["logrank_p_holm"] = p
     lines = []
     for record, (label, cells) in zip(records, comparisons, strict=True):
-        word = next((cell.missing for cell in cells if not cell.finished), "pending")
+        word = next((cell.missing for cell in cells if not cell.finished), "")
+        unjudged = [cell.unjudged for cell in cells if not cell.counts(study.top, "no_drop")]
+        rates = unjudged[0] if unjudged else ""
         bound = len(cells) // 2
         seeds = record["seeds"].replace(" ", " vs " if len(cells) == 2 else ", ")
         lines.append(
@@ -82,8 +84,8 @@ def _table(
                         else plain("" if record[p] is None else p_value(record[p]))
                         for p in ("logrank_p", "logrank_p_holm")
                     ),
-                    _signed(record, "no_drop_seeds", word, bound, 100, 1),
-                    _signed(record, "no_drop_episodes", word, bound, 100, 1),
+                    _signed(record, "no_drop_seeds", rates, bound, 100, 1),
+                    _signed(record, "no_drop_episodes", rates, bound, 100, 1),
                 ],
                 record["runs"].split(),
             )

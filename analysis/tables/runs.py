@@ -31,7 +31,7 @@ def _began(run: Run, k: int, budget: int) -> Cell:
 def _rate(run: Run, k: int, metric: str) -> Cell:
     if run.evaluation and k in run.evaluation.reported:
         return formats.rate([run.evaluation.reported[k].count(metric)])
-    return _word(run) or missing(run.judging)
+    return missing(run.missing)
 
 
 def _level(run: Run) -> Cell:

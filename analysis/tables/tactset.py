@@ -20,7 +20,8 @@ def tactset(study: Study) -> Table:
         teacher = study.teacher_of(student)
         lines += [
             Line(
-                [plain(f"teacher {teacher.name}"), *_rates(teacher.evaluation, balls, "pending")],
+                [plain(f"teacher {teacher.name}"),
+                 *_rates(teacher.evaluation, balls, teacher.missing)],
                 [teacher.id], rule=bool(lines),
             ),
             Line(
@@ -86,7 +87,8 @@ def _differences(student: Student, teacher: Run, balls: range) -> list[Cell]:
     for k in balls:
         found = _difference(student, teacher, k)
         if found is None:
-            cells.append(missing(student.missing if student.evaluation is None else "pending"))
+            lacking = student if student.evaluation is None else teacher
+            cells.append(missing(lacking.missing))
         else:
             cells.append(formats.signed(*found, bound=1, scale=100, digits=0))
     return cells

@@ -16,6 +16,8 @@ from analysis.tables.runs import learning, rates, runs, seeds
 from analysis.tables.settings import BALL_FRAMES, BALL_SLOTS, hyperparameters, thresholds
 from analysis.tables.write import to_csv
 from analysis.teacher import choose
+from s2m.run.events import Events
+from s2m.run.folder import find_runs
 from s2m.sim.robot import MAX_BALLS
 from s2m.task.observations import BALL_FRAMES as FRAMES
 from tests.analysis.synthetic import Spec
@@ -161,6 +163,29 @@ def test_missing_cells_say_why(stored):
     assert rows["Set Transformer (PF)"][3:9] == ["running"] * 6
     assert rows["Set Transformer"][3:9] == ["5", "pending", "300", "800", "pending", "pending"]
     assert rows["DSHC_OFF"][-1] == "2/3, 1 failed"
+
+
+def test_an_evaluation_that_failed_or_is_left_out_is_not_pending(study_of, tmp_path):
+    five_balls = {5: (40, 90)}
+    specs = [Spec("pfds", s, rates=five_balls) for s in (40, 41)]
+    study_of(*specs, Spec("dshc", 40, rates=five_balls, episodes=90), Spec("pfds_off", 40))
+    broken = next(f for f in find_runs(tmp_path / "runs") if f.identity.variant == "pfds_off")
+    Events(broken, 1).append("failed", reason="out of memory")
+    study = study_of()
+    found = {r["variant"]: i for i, r in enumerate(encoders(study).records)}
+    for variant, word in (("dshc", "left out"), ("pfds_off", "failed")):
+        assert encoders(study).lines[found[variant]].cells[-2].text == word
+        label = study.cohorts[variant].row.label
+        row = next(li for li in comparisons(study).lines if li.cells[0].text == f"{label} − PFDS")
+        assert [cell.text for cell in row.cells[-2:]] == [word] * 2
+        row = next(line for line in runs(study).lines if line.cells[0].text == label)
+        assert row.cells[-1].text == word
+
+
+def test_levels_that_were_not_evaluated_are_not_pending(study_of):
+    study = study_of(Spec(rates={1: (50, 60)}, selection={5: (1, 2)}))
+    assert encoders(study).lines[-1].cells[-2].text == "not evaluated"
+    assert runs(study).lines[0].cells[-1].text == "not evaluated"
 
 
 def test_every_csv_can_be_read_back(stored):
