@@ -90,11 +90,16 @@ class Cohort:
         """Return the highest level that each finished run reached (K_max)."""
         return [run.level for run in self.finished]
 
-    def mastered(self) -> list[int]:
-        """Return the largest k with a no-drop rate of at least eta per evaluated run (K_eta)."""
+    def mastered(self, top: int) -> list[int]:
+        """Return the largest k with a no-drop rate of at least eta per run (K_eta).
+
+        Runs that were not evaluated with every number of balls up to the top have none.
+        """
         found = []
         for run in self.evaluated:
             rates = run.evaluation.reported if run.evaluation else {}
+            if not rates.keys() >= set(range(1, top + 1)):
+                continue
             good = [k for k, rate in rates.items() if rate.count("no_drop").rate >= ETA]
             found.append(max(good, default=0))
         return found

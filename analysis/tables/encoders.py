@@ -54,9 +54,9 @@ def success(cohort: Cohort, k: int, metric: str) -> Cell:
     return formats.rate(counts) if counts else missing(cohort.unjudged)
 
 
-def mastered(cohort: Cohort) -> Cell:
+def mastered(cohort: Cohort, top: int) -> Cell:
     """Return the cell of K_eta."""
-    values = cohort.mastered()
+    values = cohort.mastered(top)
     return formats.level(values) if values else missing(cohort.unjudged)
 
 
@@ -86,7 +86,7 @@ def encoders(study: Study) -> Table:
         Line(
             [
                 _label(cohort, study), group(cohort), permuted(cohort),
-                reached(cohort, top), mastered(cohort),
+                reached(cohort, top), mastered(cohort, top),
                 *(advance(cohort, k, budget) for k in LEVELS),
                 success(cohort, top, "strict"), success(cohort, top, "no_drop"),
                 progress(cohort),
@@ -132,7 +132,7 @@ def _judged(study: Study) -> list[str]:
 
 
 def _record(cohort: Cohort, study: Study) -> dict[str, Any]:
-    levels, best = cohort.levels(), cohort.mastered()
+    levels, best = cohort.levels(), cohort.mastered(study.top)
     record: dict[str, Any] = {
         "variant": cohort.row.variant,
         "group": cohort.row.group,

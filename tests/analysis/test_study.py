@@ -4,6 +4,7 @@ import pytest
 
 from analysis.frames import Frames, Unread
 from analysis.study import make_study, require_runs
+from analysis.tables.encoders import mastered
 from s2m.errors import UserError
 from tests.analysis.synthetic import Spec
 
@@ -93,15 +94,21 @@ def test_evaluations_with_other_episodes_or_of_another_policy_are_dropped(study_
 
 
 def test_success_at_k_and_words_for_missing_cells(study_of):
-    rates = {1: (90, 100), 2: (10, 60), 3: (0, 49), 5: (0, 51)}
+    rates = {1: (90, 100), 2: (10, 60), 3: (0, 49), 4: (0, 50), 5: (0, 49)}
     study = study_of(
         Spec(seed=1, rates=rates), Spec(seed=2, state="running"), Spec(seed=3, state="pending")
     )
     cohort = study.cohorts["pfds"]
-    assert cohort.mastered() == [5]
+    assert cohort.mastered(5) == [4]
     assert cohort.progress == "1/3, 1 running, 1 pending"
     assert study.cohorts["dshc"].missing == "pending"
     assert study.cohorts["dshc"].progress == "0/0"
+
+
+def test_success_at_k_needs_every_level_up_to_the_top(study_of):
+    cohort = study_of(Spec(rates={5: (0, 20)})).cohorts["pfds"]
+    assert cohort.mastered(5) == []
+    assert mastered(cohort, 5).text == "not evaluated"
 
 
 def test_nothing_to_show_is_one_line():
