@@ -47,6 +47,7 @@ def _measure(name: str, cells: Sequence[Cohort], k: int, study: Study) -> dict[s
         "logrank_p_least_possible": smallest_p(*(len(t) for t in times)) if two else None,
         "reached": " ".join(f"{c.hits}/{c.n}" for c in arrived),
         "reached_fisher_p": fisher(*arrived) if two else None,
+        "no_drop_runs": " ".join(str(len(rate)) for rate in rates),
         "no_drop_seeds": seeds.value if seeds else None,
         "no_drop_seeds_low": seeds.interval.low if seeds else None,
         "no_drop_seeds_high": seeds.interval.high if seeds else None,
@@ -72,20 +73,21 @@ def _table(
         unjudged = [cell.unjudged for cell in cells if not cell.counts(study.top, "no_drop")]
         rates = unjudged[0] if unjudged else ""
         bound = len(cells) // 2
-        seeds = record["seeds"].replace(" ", " vs " if len(cells) == 2 else ", ")
         lines.append(
             Line(
                 [
                     plain(label),
-                    plain(seeds),
+                    plain(_sides(record["seeds"])),
                     _signed(record, "iterations", word, bound * study.budget, 1, 0),
                     *(
                         missing(word) if record["iterations"] is None
                         else plain("" if record[p] is None else p_value(record[p]))
                         for p in ("logrank_p", "logrank_p_holm")
                     ),
-                    _signed(record, "no_drop_seeds", rates, bound, 100, 1),
-                    _signed(record, "no_drop_episodes", rates, bound, 100, 1),
+                    *(
+                        _resting(_signed(record, f"no_drop_{by}", rates, bound, 100, 1), record)
+                        for by in ("seeds", "episodes")
+                    ),
                 ],
                 record["runs"].split(),
             )
@@ -116,6 +118,19 @@ def _signed(
     return signed(value, interval, bound, scale, digits, mark)
 
 
+def _sides(counts: str) -> str:
+    """Return the runs of each cell as text: 5 vs 3, or those of four cells."""
+    return counts.replace(" ", " vs " if counts.count(" ") == 1 else ", ")
+
+
+def _resting(cell: Cell, record: dict[str, Any]) -> Cell:
+    """Add on how many runs a difference of rates rests, where those are not all finished ones."""
+    if cell.missing or record["no_drop_runs"] == record["seeds"]:
+        return cell
+    part = f" ({_sides(record['no_drop_runs'])})"
+    return replace(cell, text=cell.text + part, under=cell.under + part)
+
+
 def _notes(study: Study, k: int, records: list[dict[str, Any]]) -> list[str]:
     notes = [
         f"Adv. to {k}: difference of restricted mean iterations (a run that never arrives counts "
@@ -123,7 +138,8 @@ def _notes(study: Study, k: int, records: list[dict[str, Any]]) -> list[str]:
         "is exact over all ways to label the runs; Holm corrects for the comparisons of this "
         "table. No-drop: difference of rates in percentage points at "
         f"{study.top} balls, once over seeds (Welch) and once over the pooled episodes of these "
-        "very policies (Newcombe): only the first speaks about other seeds.",
+        "very policies (Newcombe): only the first speaks about other seeds. Where not all finished "
+        "runs were evaluated, their numbers stand behind in round brackets.",
         f"5 against 5 seeds cannot give less than p = {smallest_p(5, 5):.4f}, 3 against 3 not less "
         f"than {smallest_p(3, 3):.1f}. Telling 98% from 100% no-drop apart needs about "
         f"{episodes_needed(0.98, 1.0)} episodes per policy (power 80%).",

@@ -16,7 +16,8 @@ LEVELS = (3, 5)
 READING = (
     "Several seeds: Kaplan-Meier median of the iterations, median of the rates; in round brackets "
     "the range over seeds (> where a run never arrived) and how many arrived. One seed: its value; "
-    "in square brackets the 95% Wilson interval over its episodes."
+    "in square brackets the 95% Wilson interval over its episodes. A count behind a rate: how many "
+    "of the finished runs were evaluated, where not all were."
 )
 COUNTED = (
     "Only finished runs count; failed ones are neither a success nor a failure to reach a level."
@@ -51,13 +52,15 @@ def advance(cohort: Cohort, k: int, budget: int) -> Cell:
 def success(cohort: Cohort, k: int, metric: str) -> Cell:
     """Return the cell of a success rate."""
     counts = cohort.counts(k, metric)
-    return formats.rate(counts) if counts else missing(cohort.unjudged)
+    return formats.rate(counts, len(cohort.finished)) if counts else missing(cohort.unjudged)
 
 
 def mastered(cohort: Cohort, top: int) -> Cell:
     """Return the cell of K_eta."""
     values = cohort.mastered(top)
-    return formats.level(values) if values else missing(cohort.unjudged)
+    if not values:
+        return missing(cohort.unjudged)
+    return formats.level(values, finished=len(cohort.finished))
 
 
 def progress(cohort: Cohort) -> Cell:

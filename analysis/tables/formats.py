@@ -33,29 +33,41 @@ def bracket(interval: Interval) -> str:
     return f"[{100 * interval.low:.0f}, {100 * interval.high:.0f}]"
 
 
-def rate(counts: Sequence[Count]) -> Cell:
+def rate(counts: Sequence[Count], finished: int | None = None) -> Cell:
     """Return a success rate: of one run with its Wilson interval, of several as median and range.
 
-    The interval speaks about other episodes of the same policy, the range about other seeds.
+    The interval speaks about other episodes of the same policy, the range about other seeds. Where
+    there are more `finished` runs, the cell says how many have a rate.
     """
+    part = _part(len(counts), finished)
     if len(counts) == 1:
         value = percent(counts[0].rate)
         interval = bracket(wilson(counts[0]))
-        return stacked(value, interval)
+        return stacked(value, f"{interval} ({part})" if part else interval)
     rates = [count.rate for count in counts]
     value = percent(statistics.median(rates))
-    return stacked(value, f"({short(100 * min(rates))}–{short(100 * max(rates))})")
+    ends = f"{short(100 * min(rates))}–{short(100 * max(rates))}"
+    return stacked(value, f"({ends}; {part})" if part else f"({ends})")
 
 
-def level(values: Sequence[int], top: int | None = None) -> Cell:
+def _part(n: int, finished: int | None) -> str:
+    """Return how many of the finished runs a number rests on; nothing if on all."""
+    return "" if finished in (None, n) else f"{n}/{finished}"
+
+
+def level(values: Sequence[int], top: int | None = None, finished: int | None = None) -> Cell:
     """Return the highest level: one number where all runs agree, else median and range.
 
-    With a `top` runs that all stalled below it read "≤ 2", as in the paper.
+    With a `top` runs that all stalled below it read "≤ 2", as in the paper. `finished`: see `rate`.
     """
+    part = _part(len(values), finished)
     middle = statistics.median_low(values)
     value = Cell(str(middle), f"${middle}$")
     if min(values) != max(values):
-        return stacked(value, f"({min(values)}–{max(values)})")
+        ends = f"{min(values)}–{max(values)}"
+        return stacked(value, f"({ends}; {part})" if part else f"({ends})")
+    if part:
+        return stacked(value, f"({part})")
     if top is not None and middle < top:
         return Cell(f"≤ {middle}", rf"$\le {middle}$")
     return value

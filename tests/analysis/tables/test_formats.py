@@ -26,6 +26,14 @@ def test_a_rate_of_one_run_has_an_episode_interval_and_of_several_a_seed_range()
     assert rate([Count(1, 3), Count(2, 3)]).text == "50% (33.3–66.7)"
 
 
+def test_a_cell_says_on_how_many_of_the_finished_runs_it_rests():
+    assert rate([Count(50, 100)], 5).text == "50% [40, 60] (1/5)"
+    assert rate([Count(90, 100), Count(90, 100)], 5).text == "90% (90–90; 2/5)"
+    assert rate([Count(90, 100), Count(90, 100)], 2).text == "90% (90–90)"
+    assert level([2, 5], finished=3).text == "2 (2–5; 2/3)"
+    assert level([5], finished=3).text == "5 (1/3)"
+
+
 def test_levels():
     assert level([5]).text == "5"
     assert level([2, 2]).tex == "$2$"

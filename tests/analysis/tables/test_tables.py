@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -83,6 +84,21 @@ def test_effects_of_the_square_by_hand(square):
     assert cross["iterations"] == pytest.approx(0 - (6400 - 30_000))
     assert cross["logrank_p"] is None
     assert any("seed 44: 3,800 and 3,800" in note for note in table.notes)
+
+
+def test_rates_of_a_part_of_the_seeds_say_so(study_of):
+    most = five("pfds", PFDS, [50, 60, 50, 50, 50])
+    most[2:] = [replace(spec, rates=None) for spec in most[2:]]
+    study = study_of(*most, *five("dshc", PFDS, [90] * 5), *five("pfds_off", PFDS, [90] * 5))
+    line = encoders(study).lines[-1]
+    assert line.cells[-2].text == "55% (50–60; 2/5)"
+    row = next(li for li in comparisons(study).lines if li.cells[0].text == "DSHC − PFDS")
+    assert row.cells[1].text == "5 vs 5"
+    assert all(cell.text.endswith("(5 vs 2)") for cell in row.cells[-2:])
+    assert all(cell.under.endswith("(5 vs 2)") for cell in row.cells[-2:])
+    assert record(comparisons(study), comparison="DSHC − PFDS")["no_drop_runs"] == "5 2"
+    row = next(li for li in effects(study).lines if li.cells[0].text == "PFDS: permuted − not")
+    assert row.cells[-1].text.endswith("(2 vs 5)")
 
 
 def test_comparisons_against_pfds(square):
