@@ -49,11 +49,15 @@ def contrast(
     return Contrast(value, Interval(value - half, value + half), freedom, one_sided)
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for their number by Holm's step-down rule, in the same order."""
+def holm(p_values: Sequence[float], planned: int | None = None) -> list[float]:
+    """Return p-values adjusted for their number by Holm's step-down rule, in the same order.
+
+    Of `planned` tests those that are not there yet count as if their p-values were the largest.
+    """
+    family = len(p_values) if planned is None else planned
     adjusted = [0.0] * len(p_values)
     largest = 0.0
     for rank, i in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[i]))
+        largest = max(largest, min(1.0, (family - rank) * p_values[i]))
         adjusted[i] = largest
     return adjusted

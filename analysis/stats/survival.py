@@ -104,7 +104,7 @@ def logrank(a: Iterable[Time], b: Iterable[Time]) -> float:
     a, b = list(a), list(b)
     score = scores([*a, *b])
     seen = abs(score[: len(a)].sum()) - 1e-9
-    if math.comb(len(score), len(a)) <= EXACT:
+    if is_exact(len(a), len(b)):
         chosen = np.array(list(combinations(range(len(score)), len(a))), dtype=np.intp)
         return float(np.mean(np.abs(score[chosen].sum(axis=1)) >= seen))
     generator = np.random.default_rng(0)
@@ -118,8 +118,15 @@ def logrank(a: Iterable[Time], b: Iterable[Time]) -> float:
     return float((1 + np.sum(np.abs(drawn) >= seen)) / (DRAWN + 1))
 
 
+def is_exact(a: int, b: int) -> bool:
+    """Tell whether all labellings of groups of these sizes are tried."""
+    return math.comb(a + b, a) <= EXACT
+
+
 def smallest_p(a: int, b: int) -> float:
-    """Return the least p-value that groups of these sizes can give in a two-sided test."""
+    """Return the least p-value that `logrank` can give to groups of these sizes."""
+    if not is_exact(a, b):
+        return 1 / (DRAWN + 1)
     ways = math.comb(a + b, a)
     return min(1.0, (2 if a == b else 1) / ways)
 

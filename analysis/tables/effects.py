@@ -9,7 +9,7 @@ from analysis.cohort import Cohort
 from analysis.rows import PAPER
 from analysis.stats.contrasts import contrast, holm
 from analysis.stats.proportions import Count, Interval, combination, episodes_needed, fisher
-from analysis.stats.survival import logrank, smallest_p
+from analysis.stats.survival import DRAWN, is_exact, logrank, smallest_p
 from analysis.study import Study
 from analysis.tables.formats import p_value, signed
 from analysis.tables.model import Cell, Line, Table, column, missing, plain
@@ -64,7 +64,8 @@ def _table(
 ) -> Table:
     records = [_measure(label, cells, k, study) for label, cells in comparisons]
     tested = [record for record in records if record["logrank_p"] is not None]
-    adjusted = holm([record["logrank_p"] for record in tested])
+    planned = sum(len(cells) == 2 for _, cells in comparisons)
+    adjusted = holm([record["logrank_p"] for record in tested], planned)
     for record, p in zip(tested, adjusted, strict=True):
         record["logrank_p_holm"] = p
     lines = []
@@ -102,7 +103,7 @@ def _table(
             column("no-drop, episodes (pp)"),
         ],
         lines,
-        notes=_notes(study, k, records),
+        notes=[*_notes(study, k, records), *_holm(tested, planned)],
         records=records,
     )  # fmt: skip
 
@@ -134,12 +135,11 @@ def _resting(cell: Cell, record: dict[str, Any]) -> Cell:
 def _notes(study: Study, k: int, records: list[dict[str, Any]]) -> list[str]:
     notes = [
         f"Adv. to {k}: difference of restricted mean iterations (a run that never arrives counts "
-        f"its budget of {study.budget:,}) with a 95% Welch interval over seeds. The log-rank test "
-        "is exact over all ways to label the runs; Holm corrects for the comparisons of this "
-        "table. No-drop: difference of rates in percentage points at "
-        f"{study.top} balls, once over seeds (Welch) and once over the pooled episodes of these "
-        "very policies (Newcombe): only the first speaks about other seeds. Where not all finished "
-        "runs were evaluated, their numbers stand behind in round brackets.",
+        f"its budget of {study.budget:,}) with a 95% Welch interval over seeds. No-drop: "
+        f"difference of rates in percentage points at {study.top} balls, once over seeds (Welch) "
+        "and once over the pooled episodes of these very policies (Newcombe): only the first "
+        "speaks about other seeds. Where not all finished runs were evaluated, their numbers stand "
+        "behind in round brackets.",
         f"5 against 5 seeds cannot give less than p = {smallest_p(5, 5):.4f}, 3 against 3 not less "
         f"than {smallest_p(3, 3):.1f}. Telling 98% from 100% no-drop apart needs about "
         f"{episodes_needed(0.98, 1.0)} episodes per policy (power 80%).",
@@ -150,6 +150,24 @@ def _notes(study: Study, k: int, records: list[dict[str, Any]]) -> list[str]:
             "the same rate): the interval knows the spread of the other side only and is too short."
         )
     return notes
+
+
+def _holm(tested: list[dict[str, Any]], planned: int) -> list[str]:
+    """Say how the tests were made, for how many they are corrected and what they can give."""
+    if not tested:
+        return []
+    sizes = [tuple(map(int, record["seeds"].split())) for record in tested]
+    ways = [
+        "exact over all ways to label the runs" if exact else f"over {DRAWN:,} drawn labellings"
+        for exact in sorted({is_exact(*size) for size in sizes}, reverse=True)
+    ]
+    least = min(record["logrank_p_least_possible"] for record in tested)
+    return [
+        f"The log-rank test is {', for larger groups '.join(ways)}. Holm corrects for all "
+        f"{planned} comparisons of this table, also for those without runs yet: with the seeds at "
+        f"hand no Holm p can be below {planned} × {p_value(least)} = "
+        f"{p_value(min(1.0, planned * least))}."
+    ]
 
 
 def effects(study: Study) -> Table:

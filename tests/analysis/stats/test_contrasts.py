@@ -23,6 +23,11 @@ def test_holm_by_hand():
     assert holm([]) == []
 
 
+def test_holm_counts_planned_tests_that_are_not_there_yet():
+    assert holm([0.01, 0.04], 4) == pytest.approx(holm([0.01, 0.04, 1, 1])[:2])
+    assert holm([0.01, 0.04], 4) == pytest.approx([0.04, 0.12])
+
+
 def test_a_difference_is_welch_s():
     generator = np.random.default_rng(3)
     a, b = generator.normal(5, 1, 5), generator.normal(4, 3, 8)

@@ -133,6 +133,8 @@ def test_a_large_comparison_is_drawn_and_near_the_asymptotic_one():
     _, asymptotic = survdiff(at, np.ones(120), groups)
     assert logrank(a, b) == logrank(a, b)
     assert logrank(a, b) == pytest.approx(asymptotic, abs=0.01)
+    apart = [Time(t.iteration + 1000, True) for t in b]
+    assert logrank(a, apart) == smallest_p(60, 60)
 
 
 def test_what_few_seeds_can_say_at_best():

@@ -106,9 +106,16 @@ def test_comparisons_against_pfds(square):
     assert record(table, comparison="DSHC − PFDS")["iterations"] == pytest.approx(3000)
     assert record(table, comparison="DSHC − PFDS")["logrank_p"] == pytest.approx(2 / 252)
     assert record(table, comparison="Flat-MLP − PFDS")["iterations"] is None
-    # Holm over the three comparisons that could be made.
+    # Holm over all seven comparisons, of which three could be made.
     assert record(table, comparison="PFDS_OFF − PFDS")["logrank_p_holm"] == 1
-    assert record(table, comparison="DSHC − PFDS")["logrank_p_holm"] == pytest.approx(6 / 252)
+    assert record(table, comparison="DSHC − PFDS")["logrank_p_holm"] == pytest.approx(14 / 252)
+    assert "exact" in table.notes[-1] and "below 7 × 0.0079 = 0.056." in table.notes[-1]
+
+
+def test_many_runs_are_said_to_be_drawn(study_of):
+    specs = [Spec(v, s, levels={2: s}) for v in ("pfds", "dshc") for s in range(1, 12)]
+    note = comparisons(study_of(*specs)).notes[-1]
+    assert "over 20,000 drawn labellings" in note and "exact" not in note
 
 
 def test_seeds_and_runs_list_every_run(square):
