@@ -33,14 +33,14 @@ TITLES = {
 
 
 def representative(cohort: Cohort) -> Run | None:
-    """Return the run in the middle: the median time to five balls, ties to the lower seed."""
+    """Return the run in the middle: by Kaplan-Meier to five balls, ties to the lower seed."""
     runs = [run for run in cohort.finished if len(run.curves.iteration)]
 
     def arrival(run: Run) -> tuple[float, int]:
         at = run.began(5)
         return (float("inf") if at is None else at), run.seed
 
-    return sorted(runs, key=arrival)[(len(runs) - 1) // 2] if runs else None
+    return sorted(runs, key=arrival)[len(runs) // 2] if runs else None
 
 
 def threshold_steps(run: Run, name: str) -> tuple[list[float], list[float]]:

@@ -58,10 +58,14 @@ def _arrivals(times: Sequence[Time]) -> Iterator[tuple[float, int, int]]:
 
 
 def median(times: Iterable[Time]) -> float | None:
-    """Return the first iteration at which at least half have arrived; None if that never was."""
+    """Return the first iteration at which more than half have arrived; None if that never was.
+
+    Of an even number of runs this is the later of the two in the middle: the level that half of
+    them have is not the median level either (`statistics.median_low`).
+    """
     curve = kaplan_meier(times)
     # 1 - 1/2 - 1/4 ... leaves rounding behind: a share of one half counts as half.
-    arrived = (at for at, share in zip(*curve, strict=True) if share <= 0.5 + 1e-12)
+    arrived = (at for at, share in zip(*curve, strict=True) if share < 0.5 - 1e-12)
     return next(arrived, None)
 
 

@@ -1,5 +1,6 @@
 """Table 1: all encoders at one budget. Table 2: the 2 x 2 of encoder and slot permutation."""
 
+import statistics
 from typing import Any
 
 import numpy as np
@@ -145,10 +146,10 @@ def _record(cohort: Cohort, study: Study) -> dict[str, Any]:
         "evaluated": len(cohort.evaluated),
         "state": cohort.progress,
         "k_max_min": min(levels, default=None),
-        "k_max_median": float(np.median(levels)) if levels else None,
+        "k_max_median": statistics.median_low(levels) if levels else None,
         "k_max_max": max(levels, default=None),
         "k_eta_min": min(best, default=None),
-        "k_eta_median": float(np.median(best)) if best else None,
+        "k_eta_median": statistics.median_low(best) if best else None,
         "k_eta_max": max(best, default=None),
     }
     for k in LEVELS:

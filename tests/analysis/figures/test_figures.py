@@ -5,6 +5,8 @@ import numpy as np
 from analysis.figures.curves import representative, threshold_steps
 from analysis.figures.draw import level_curve, level_grid, render
 from analysis.figures.every import every_figure
+from analysis.stats.survival import median
+from analysis.tables.encoders import reached
 from tests.analysis.synthetic import Spec
 
 MARKS = {"pdf": b"%PDF-", "svg": b"<?xml", "png": b"\x89PNG"}
@@ -43,6 +45,20 @@ def test_the_representative_run_is_the_one_in_the_middle(study_of):
     assert found is not None
     assert found.seed == 3
     assert representative(study.cohorts["dshc"]) is None
+    more = study_of(Spec(seed=5, levels={2: 1, 3: 2, 4: 3, 5: 800})).cohorts["pfds"]
+    found = representative(more)
+    assert found is not None and found.began(5) == median(more.times(5)) == 800
+
+
+def test_medians_of_levels_and_of_times_do_not_contradict_each_other(study_of):
+    specs = [Spec(seed=s, levels={2: 10 * s, 3: 100 * s}) for s in (1, 2)]
+    study = study_of(*specs, Spec(seed=3, levels={2: 30}), Spec(seed=4))
+    cohort = study.cohorts["pfds"]
+    assert reached(cohort, 5).text == "2 (1–3)"
+    at, levels = level_grid(cohort.finished, study.budget)
+    middle = np.percentile(levels, 50, axis=0, method="lower")
+    assert median(cohort.times(3)) is None and middle.max() == 2
+    assert median(cohort.times(2)) == at[np.argmax(middle == 2)] == 30
 
 
 def test_thresholds_follow_the_level_and_end_at_the_top(study_of):

@@ -60,7 +60,7 @@ def test_advancement(times, text):
 
 def test_small_budgets_show_whole_iterations():
     assert iterations(87, 600).text == "87"
-    assert advancement([Time(87, True), Time(600, False)], 600).text == "87 (87–>600; 1/2)"
+    assert advancement([Time(87, True), Time(600, False)], 600).text == "— (87–>600; 1/2)"
 
 
 def test_differences():
