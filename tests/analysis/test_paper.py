@@ -40,12 +40,14 @@ RUNS = {
     "pfds": ({2: 2000, 3: 3900, 4: 5000, 5: 6300}, (41, 100)),
 }
 
+ISAAC = {"sim": {"name": "isaaclab"}}
+
 
 @pytest.fixture
 def paper(study_of):
     return study_of(
         *(
-            Spec(variant, levels=levels, rates={5: rates})
+            Spec(variant, levels=levels, rates={5: rates}, changes=ISAAC)
             for variant, (levels, rates) in RUNS.items()
         )
     )
@@ -92,6 +94,13 @@ def test_the_paper_lies_inside_its_own_intervals(paper):
         "DSHC", "5 inside 5", "~7.4k one run", "~10.9k one run", "68% inside [58, 76]",
         "98% inside [93, 99]",
     ]  # fmt: skip
+
+
+def test_iterations_of_another_simulator_are_not_compared(study_of):
+    study = study_of(Spec("pfds", levels=RUNS["pfds"][0], rates={5: (41, 100)}))
+    words = {r["quantity"]: r["verdict"] for r in beside_the_paper(study).records[-5:]}
+    assert words["Adv. to 3"] == words["Adv. to 5"] == "other simulator"
+    assert words["K_max"] == words["no_drop"] == INSIDE
 
 
 def test_published_settings_are_those_of_the_paper_budget():

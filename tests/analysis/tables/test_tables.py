@@ -12,7 +12,13 @@ from analysis.tables.effects import comparisons, effects
 from analysis.tables.encoders import encoders
 from analysis.tables.every import every_table
 from analysis.tables.promotion import promotion
-from analysis.tables.published import advance_verdict, level_verdict, rate_verdict
+from analysis.tables.published import (
+    advance_verdict,
+    beside_the_paper,
+    difference,
+    level_verdict,
+    rate_verdict,
+)
 from analysis.tables.runs import learning, rates, runs, seeds
 from analysis.tables.settings import BALL_FRAMES, BALL_SLOTS, hyperparameters, thresholds
 from analysis.tables.write import to_csv
@@ -161,22 +167,51 @@ def test_sizes_of_the_history_are_those_of_the_code():
 
 def test_verdicts(square):
     pfds, never = square.cohorts["pfds"], square.cohorts["dshc_off"]
-    assert rate_verdict(0.95, pfds.counts(5, "no_drop")).word == "inside"
-    assert rate_verdict(0.80, pfds.counts(5, "no_drop")).word == "outside"
-    assert rate_verdict(0.5, []).word == "no run yet"
-    assert advance_verdict(3900, pfds, 3, True).word == "outside"
-    assert advance_verdict(3700, pfds, 3, True).word == "inside"
-    assert advance_verdict(3700, pfds, 3, False).word == "other budget"
-    assert advance_verdict(None, never, 3, True).word == "inside"
-    assert advance_verdict(None, never, 3, False).word == "other budget"
-    assert advance_verdict(3700, never, 3, False).word == "other budget"
-    assert advance_verdict(None, pfds, 3, True).word == "outside"
-    assert advance_verdict(None, pfds, 3, False).word == "outside"
-    assert advance_verdict(3700, never, 3, True).word == "outside"
-    assert level_verdict(5, [4, 5]).word == "inside"
-    assert level_verdict(2, [5]).word == "outside"
-    assert level_verdict(2, [1, 1]).word == "inside"
-    assert level_verdict(5, [4]).word == "outside"
+    assert rate_verdict(0.95, pfds, 5, "no_drop").word == "inside"
+    assert rate_verdict(0.80, pfds, 5, "no_drop").word == "outside"
+    assert rate_verdict(0.5, pfds, 4, "no_drop").word == "not evaluated"
+    assert rate_verdict(0.5, square.cohorts["flat_mlp"], 5, "no_drop").word == "no run yet"
+    assert advance_verdict(3900, pfds, 3, "").word == "outside"
+    assert advance_verdict(3700, pfds, 3, "").word == "inside"
+    assert advance_verdict(None, never, 3, "").word == "inside"
+    for differs in ("other budget", "other simulator", "other curriculum"):
+        assert advance_verdict(3700, pfds, 3, differs).word == differs
+        assert advance_verdict(None, never, 3, differs).word == differs
+        assert advance_verdict(3700, never, 3, differs).word == differs
+    assert advance_verdict(None, pfds, 3, "").word == "outside"
+    assert advance_verdict(None, pfds, 3, "other budget").word == "outside"
+    assert advance_verdict(None, pfds, 3, "other simulator").word == "other simulator"
+    assert advance_verdict(3700, never, 3, "").word == "outside"
+    assert level_verdict(5, [4, 5], 5).word == "inside"
+    assert level_verdict(2, [5], 5).word == "outside"
+    assert level_verdict(2, [1, 1], 5).word == "inside"
+    assert level_verdict(5, [4], 5).word == "outside"
+    assert level_verdict(5, [4], 4).word == "other curriculum"
+
+
+@pytest.mark.parametrize(
+    ("spec", "word"),
+    [
+        ({"iterations": 50_000, "levels": {3: 40_000}}, "other budget"),
+        ({"iterations": 50_000, "levels": {3: 20_000}}, "outside"),
+        ({"levels": {3: 20_000}, "changes": {"budget": {"num_envs": 64}}}, "other budget"),
+    ],
+)
+def test_never_within_the_papers_budget_is_contradicted_only_within_it(study_of, spec, word):
+    flat = study_of(Spec("flat_mlp", **spec)).cohorts["flat_mlp"]
+    assert advance_verdict(None, flat, 3, "other budget").word == word
+
+
+def test_another_curriculum_or_simulator_is_not_held_against_the_paper(study_of):
+    levels, rates = {2: 10, 3: 20, 4: 30}, {4: (90, 100), 5: (40, 70)}
+    short = {"curriculum": {"stop": 4}, "sim": {"name": "isaaclab"}}
+    study = study_of(Spec(levels=levels, rates=rates, changes=short))
+    words = {r["quantity"]: r for r in beside_the_paper(study).records if r["variant"] == "pfds"}
+    assert words["K_max"]["verdict"] == words["Adv. to 5"]["verdict"] == "other curriculum"
+    assert words["Adv. to 3"]["verdict"] == "one run"
+    # 70 of 100 with five balls, not all of 100 with four.
+    assert words["no_drop"]["verdict"] == "outside" and words["no_drop"]["high"] < 0.8
+    assert (difference(study, 3), difference(study, 5)) == ("", "other curriculum")
 
 
 def test_missing_cells_say_why(stored):
