@@ -105,6 +105,8 @@ class Run:
     iteration: int
     """Finished iterations."""
     levels: Levels
+    checkpoint: str = ""
+    """SHA-256 of its last checkpoint, where the source has it."""
     encoder_parameters: int | None = None
     actor_parameters: int | None = None
     seconds: float | None = None
@@ -156,6 +158,8 @@ class Student:
     """Name of its teacher's folder, or the agent that taught it."""
     taught_by: str
     """Signature of the teacher; empty for an agent."""
+    taught_at: str
+    """Where the teacher was kept, as its `id`; of some only the folder's name is known."""
     seed: int
     commit: str | None
     dirty: bool

@@ -52,7 +52,7 @@ class Study:
         return [run for cohort in self.every.values() for run in cohort.runs]
 
     def teacher_of(self, student: Student) -> Run:
-        """Return the run that taught a student."""
+        """Return the run that taught a student: students of others are left out."""
         return next(run for run in self.runs if run.signature == student.taught_by)
 
     @property
@@ -84,7 +84,7 @@ def make_study(frames: Frames, budget: str | None = None, mix_code: bool = False
         left_out += [LeftOut(run.id, f"--budget {budget} asks for others") for run in others]
     chosen, others = _largest(runs, mix_code)
     left_out += [LeftOut(run.id, _difference(run, chosen[0], mix_code)) for run in others]
-    kept, doubles = _once(chosen)
+    kept, doubles = _once(chosen, {student.taught_at for student in frames.students})
     kept, unfit = _same_evaluation(kept)
     variants = {run.variant for run in kept}
 
@@ -170,11 +170,11 @@ def _commit(run: Run) -> str:
     return (run.commit or "unknown")[:10] + (" with changes" if run.dirty else "")
 
 
-def _once(runs: list[Run]) -> tuple[list[Run], list[LeftOut]]:
-    """Count every variant and seed once: the most complete run, then the first by its place."""
+def _once(runs: list[Run], teachers: set[str]) -> tuple[list[Run], list[LeftOut]]:
+    """Count every variant and seed once: the most complete run, then a teacher, then the first."""
 
-    def progress(run: Run) -> tuple[bool, bool, int]:
-        return run.state == FINISHED, run.evaluation is not None, run.iteration
+    def progress(run: Run) -> tuple[bool, bool, int, bool]:
+        return run.state == FINISHED, run.evaluation is not None, run.iteration, run.id in teachers
 
     best: dict[tuple[str, int], Run] = {}
     for run in runs:
@@ -217,10 +217,14 @@ def _pupils(students: list[Student], runs: list[Run]) -> tuple[list[Student], li
     teachers = {run.signature: run for run in runs}
     kept, left_out = [], []
     for student in sorted(students, key=lambda student: student.id):
-        if student.taught_by not in teachers:
-            left_out.append(LeftOut(student.id, f"its teacher is not compared: {student.teacher}"))
+        teacher = teachers.get(student.taught_by)
+        if teacher is None or not _taught(teacher, student):
+            said = f"its teacher is not compared: {student.teacher}"
+            if teacher is not None:
+                said += f" of {student.taught_at}, but its like in {teacher.id}"
+            left_out.append(LeftOut(student.id, said))
             continue
-        mine, theirs = student.evaluation, teachers[student.taught_by].evaluation
+        mine, theirs = student.evaluation, teacher.evaluation
         reason = student.remark
         if mine and theirs:
             reason = ", ".join(_differences(dict(mine.settings), dict(theirs.settings)))
@@ -233,6 +237,17 @@ def _pupils(students: list[Student], runs: list[Run]) -> tuple[list[Student], li
             left_out.append(LeftOut(student.id, reason))
         kept.append(student)
     return kept, left_out
+
+
+def _taught(run: Run, student: Student) -> bool:
+    """Tell whether a run taught a student: by its place, or by its checkpoint if it was moved.
+
+    Equal settings are not enough: the code may differ. An archive has smaller checkpoints, so that
+    another sum proves nothing.
+    """
+    checkpoint = student.config["taught_by"].get("checkpoint")
+    moved = bool(checkpoint) and run.checkpoint == checkpoint
+    return moved or f"/{run.id}".endswith(f"/{student.taught_at}")
 
 
 def require_runs(study: Study, where: str) -> None:

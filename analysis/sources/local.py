@@ -30,9 +30,10 @@ from analysis.sources.students import read_student
 from analysis.sources.values import check_config, complaint, count, is_level, parameters, words
 from s2m.errors import UserError, unknown
 from s2m.run.events import Event, Events
-from s2m.run.folder import RunFolder, find_runs
+from s2m.run.folder import RunFolder, find_runs, saved
 from s2m.run.metrics import ITERATION
 from s2m.run.milestones import LEVEL, level_changes
+from s2m.run.seal import sum_in
 from s2m.run.standing import standing
 
 TIME = "time/iteration"
@@ -90,6 +91,7 @@ def _read(folder: RunFolder, name: str) -> Run:
         reason=words(reason),
         iteration=count(result["iterations"]) if result else last,
         levels=levels,
+        checkpoint=_last_checkpoint(folder),
         encoder_parameters=parameters(result, "encoder_parameters"),
         actor_parameters=parameters(result, "actor_parameters"),
         seconds=seconds,
@@ -98,6 +100,14 @@ def _read(folder: RunFolder, name: str) -> Run:
         judging=LEFT_OUT if remark else PENDING if state == STOPPED else state,
         remark=remark,
     )
+
+
+def _last_checkpoint(folder: RunFolder) -> str:
+    """Return the checksum of the newest checkpoint; empty without one that has it."""
+    try:
+        return sum_in(saved(folder)[-1])
+    except (IndexError, OSError, UserError):
+        return ""
 
 
 def _measured(

@@ -1,6 +1,7 @@
 """Tactile students from their run folders."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ def read_student(folder: RunFolder, name: str) -> Student:
         link=str(folder.path),
         teacher=words(TaughtByCfg(**teacher).name),
         taught_by=teacher["signature"],
+        taught_at=words("/".join(Path(str(config.get("teacher", ""))).parts[-2:])),
         seed=identity.seed,
         commit=identity.commit,
         dirty=identity.dirty,

@@ -263,7 +263,9 @@ def write_student(
     """Write the folder of a student: finished if it has rates, else in the middle of round 1."""
     spec = Spec(seed=seed, **fields)
     identity = teacher.identity
-    cfg = StudentCfg(teacher=str(teacher.path.name), seed=seed)
+    cfg = StudentCfg(
+        teacher=f"/elsewhere/{teacher.path.parent.name}/{teacher.path.name}", seed=seed
+    )
     cfg.taught_by = TaughtByCfg(identity.variant, identity.seed, identity.signature, 2000, "a" * 64)
     cfg.distill.rounds, cfg.distill.epochs, cfg.distill.epochs_more = 3, 10, 0
     values = asdict(cfg)

@@ -18,6 +18,7 @@ from analysis.tables.tactset import tactset as table
 from analysis.teacher import choose, override, reasons
 from s2m.errors import UserError
 from s2m.launch import main as launch
+from s2m.run.seal import MARK
 from tests.analysis.conftest import ROOT
 from tests.analysis.synthetic import DATA, FELT, Spec, write_run, write_student
 
@@ -53,6 +54,39 @@ def test_a_student_stands_beside_its_teacher_with_the_difference(tmp_path):
 def test_a_student_of_another_than_the_best_is_pointed_out(tmp_path):
     made = table(study_with(tmp_path, other=True))
     assert any("was not distilled from the best teacher, pfds-s2-" in note for note in made.notes)
+
+
+def test_a_run_of_other_code_does_not_stand_in_for_the_teacher(tmp_path):
+    first = write_run(tmp_path, Spec(experiment="old", commit="dead" * 10, rates=GOOD))
+    for seed in (40, 41):
+        write_run(tmp_path, Spec(seed=seed, experiment="new", rates=BEST))
+    write_student(tmp_path, first, PUPIL)
+    for mixed in (False, True):  # Mixed, both are the same run, of which the teacher counts.
+        study = make_study(load(tmp_path), mix_code=mixed)
+        assert len(study.students) == mixed
+    study = make_study(load(tmp_path))
+    (said,) = (item.reason for item in study.left_out if item.id.startswith("encoders/tactset"))
+    name = first.path.name
+    assert said == f"its teacher is not compared: {name} of old/{name}, but its like in new/{name}"
+
+
+def test_a_teacher_that_a_better_run_replaces_takes_its_student_along(tmp_path):
+    first = write_run(tmp_path, Spec(experiment="old", commit="dead" * 10))
+    write_run(tmp_path, Spec(experiment="new", rates=BEST))
+    write_student(tmp_path, first, PUPIL)
+    assert make_study(load(tmp_path), mix_code=True).students == []
+
+
+def test_a_teacher_that_was_moved_is_known_by_its_checkpoint(tmp_path):
+    teacher = write_run(tmp_path, Spec(rates=GOOD))
+    write_student(tmp_path, teacher, PUPIL, experiment="students")
+    (tmp_path / "encoders").rename(tmp_path / "moved")
+    assert make_study(load(tmp_path)).students == []
+    place = tmp_path / "moved" / teacher.path.name / "checkpoints"
+    place.mkdir(exist_ok=True)
+    for sum_, known in (("b" * 64, 0), ("a" * 64, 1)):
+        (place / "000030000-final.pt").write_bytes(MARK + sum_.encode() + b"\n")
+        assert len(make_study(load(tmp_path)).students) == known
 
 
 def test_other_episodes_than_the_teachers_are_not_compared(tmp_path):
