@@ -47,6 +47,10 @@ class KRates:
     """All three: means over the steps of an episode, then over episodes."""
     criteria: Mapping[str, float]
     """By `CRITERIA`, as the curriculum computes them: mean steps, then means over all steps."""
+    starts: str = ""
+    """Equal for policies judged from the same starts, each once; empty if those are not known."""
+    kept: bytes = b""
+    """A byte per episode, in the order of the starts: 1 if no ball was dropped."""
 
     def count(self, metric: str) -> Count:
         """Return the successes by a metric, `strict` or `no_drop`."""

@@ -16,6 +16,8 @@ FLAGS = ("strict", "no_drop", "dropped", "fell", "unstable")
 MEANS = ("steps", "linear_error", "yaw_error", "minimum_margin")
 PARTS = ("near_edge_steps", "outside_steps")
 COLUMNS = ("k", *FLAGS, *MEANS, *PARTS)
+START = ("seed", "episode")
+"""What decides how an episode starts, together with the settings of the run."""
 
 
 def read_evaluation(folder: RunFolder) -> tuple[Evaluation | None, str]:
@@ -70,7 +72,7 @@ def _reported(folder: RunFolder, result: dict[str, Any]) -> dict[int, KRates]:
 def summarise(path: Path) -> dict[int, KRates]:
     """Sum up a file of episodes per number of balls."""
     with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
-        table = file.read(list(COLUMNS), use_threads=False)
+        table = file.read([*COLUMNS, *START], use_threads=False)
     missing = [name for name in COLUMNS if name not in table.column_names]
     if missing:
         raise KeyError(", ".join(missing))
@@ -84,8 +86,20 @@ def summarise(path: Path) -> dict[int, KRates]:
         values: dict[str, Any] = {name: int(column[i]) for name, column in flags.items()}
         values |= {name: float(column[i]) for name, column in means.items()}
         values["criteria"] = {name: float(column[i]) for name, column in measures.items()}
+        values["starts"], values["kept"] = _starts(table.filter(which == i))
         found[int(balls)] = KRates(n=int(n[i]), **values)
     return found
+
+
+def _starts(table: pyarrow.Table) -> tuple[str, bytes]:
+    """Return a digest of the episodes' starts, and which kept their balls in that order."""
+    if any(name not in table.column_names for name in START):
+        return "", b""
+    table = table.sort_by([(name, "ascending") for name in START])
+    starts = np.stack([table[name].to_numpy() for name in START], axis=1).astype("<i8")
+    if len(np.unique(starts, axis=0)) < len(starts):
+        return "", b""
+    return hashlib.sha256(starts.tobytes()).hexdigest(), table["no_drop"].to_numpy().tobytes()
 
 
 def _criteria(table: pyarrow.Table, which: np.ndarray, n: np.ndarray) -> dict[str, np.ndarray]:

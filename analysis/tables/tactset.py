@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from analysis.frames import Evaluation, Run, Student
+from analysis.frames import Evaluation, KRates, Run, Student
 from analysis.published import published
-from analysis.stats.proportions import Count, Interval, newcombe, wilson
+from analysis.stats.proportions import Count, Interval, Pairs, newcombe, newcombe_paired, wilson
 from analysis.study import Study
 from analysis.tables import formats
 from analysis.tables.model import Cell, Line, Table, column, missing, plain, stacked
@@ -98,7 +98,25 @@ def _difference(student: Student, teacher: Run, k: int) -> tuple[float, Interval
     mine, theirs = (p.evaluation.reported if p.evaluation else {} for p in (student, teacher))
     if k not in mine or k not in theirs:
         return None
+    pairs = _pairs(mine[k], theirs[k])
+    if pairs is not None:
+        return newcombe_paired(pairs)
     return newcombe(mine[k].count("no_drop"), theirs[k].count("no_drop"))
+
+
+def _pairs(mine: KRates, theirs: KRates) -> Pairs | None:
+    """Count who carried the balls from each start; None if the starts are not the same."""
+    if not mine.starts or mine.starts != theirs.starts:
+        return None
+    found = list(zip(mine.kept, theirs.kept, strict=True))
+    return Pairs(*(found.count(outcome) for outcome in ((1, 1), (1, 0), (0, 1), (0, 0))))
+
+
+def _paired(student: Student, teacher: Run) -> bool | None:
+    """Tell whether all differences are of pairs; None without any."""
+    mine, theirs = (p.evaluation.reported if p.evaluation else {} for p in (student, teacher))
+    found = [_pairs(mine[k], theirs[k]) is not None for k in mine.keys() & theirs.keys()]
+    return all(found) if found else None
 
 
 def _published(balls: range) -> list[Line]:
@@ -120,8 +138,19 @@ def _published(balls: range) -> list[Line]:
 
 def _notes(study: Study) -> list[str]:
     notes = ["The paper gives k = 1 and 5 only; 100 episodes each, robot and simulator differ."]
+    paired = [_paired(student, study.teacher_of(student)) for student in study.students]
+    if True in paired:
+        notes.append(
+            "The intervals of differences are Newcombe's for pairs: both policies were judged from "
+            "the same starts."
+        )
     choice = choose(study)
-    for student in study.students:
+    for student, known in zip(study.students, paired, strict=True):
+        if known is False:
+            notes.append(
+                f"The episodes of {student.name} cannot be paired with its teacher's: the "
+                "intervals of its differences are Newcombe's for independent ones."
+            )
         if choice is not None and student.taught_by != choice.best.run.signature:
             notes.append(
                 f"{student.name} was not distilled from the best teacher, {choice.best.run.name}, "
@@ -149,6 +178,7 @@ def _records(student: Student, teacher: Run) -> list[dict[str, Any]]:
         low, high = found[1] if found else (None, None)
         record |= {"difference": found[0] if found else None}
         record |= {"difference_low": low, "difference_high": high}
+        record["paired"] = _pairs(mine, theirs) is not None if theirs else None
         cloned = _count_cloned(student, k)
         record |= {
             "cloned_episodes": cloned.n if cloned else None,

@@ -7,12 +7,14 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from pyarrow import parquet
 
 from analysis.command import main, options
 from analysis.distillation import again, distil
 from analysis.figures.draw import render
 from analysis.figures.tactset import rounds, shown, tactset
 from analysis.sources.local import load
+from analysis.stats.proportions import Pairs, newcombe_paired
 from analysis.study import make_study
 from analysis.tables.tactset import tactset as table
 from analysis.teacher import choose, override, reasons
@@ -45,10 +47,23 @@ def test_a_student_stands_beside_its_teacher_with_the_difference(tmp_path):
     made = table(study_with(tmp_path))
     assert "teacher pfds-s2-" in text(made) and "student tactset-s40-" in text(made)
     assert "95% [89, 98], strict 60%" in text(made) and "70% [60, 78], strict 9%" in text(made)
-    assert "−25 [−35, −15]" in text(made)
+    # Of 100 starts 70 are mastered by both, 25 by the teacher only.
+    low, high = newcombe_paired(Pairs(70, 0, 25, 5))[1]
+    assert f"−25 [−{-100 * low:.0f}, −{-100 * high:.0f}]" in text(made) and high - low < 0.19
     assert not any("overridden" in note for note in made.notes)
     record = made.records[4]
     assert (record["no_drop"], record["teacher_no_drop"]) == (0.7, 0.95)
+
+
+def test_episodes_that_cannot_be_paired_are_taken_as_independent(tmp_path):
+    study = study_with(tmp_path)
+    assert "Newcombe's for pairs" in table(study).notes[1]
+    assert table(study).records[4]["paired"] is True
+    path = next(tmp_path.glob("*/tactset-*/episodes.parquet"))
+    parquet.write_table(parquet.read_table(path).drop_columns("episode"), path)
+    made = table(make_study(load(tmp_path)))
+    assert "−25 [−35, −15]" in text(made) and made.records[4]["paired"] is False
+    assert "Newcombe's for independent ones" in made.notes[1]
 
 
 def test_a_student_of_another_than_the_best_is_pointed_out(tmp_path):

@@ -12,10 +12,12 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 from analysis.stats.proportions import (
     Count,
     Interval,
+    Pairs,
     combination,
     episodes_needed,
     fisher,
     newcombe,
+    newcombe_paired,
     wilson,
 )
 
@@ -47,6 +49,50 @@ def test_newcombe_is_that_of_statsmodels(a, b):
     expected = confint_proportions_2indep(a.hits, a.n, b.hits, b.n, method="newcomb")
     assert difference == pytest.approx(a.rate - b.rate)
     assert interval == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "low", "high"),
+    [
+        # Newcombe (1998), Statistics in Medicine 17, 2635-2650; the correlation is negative.
+        (Pairs(36, 12, 2, 0), 0.0569, 0.3404),
+        # Fagerland, Lydersen and Laake (2014), Statistics in Medicine 33, 2850-2875; positive.
+        (Pairs(1, 1, 7, 12), -0.507, -0.026),
+    ],
+)
+def test_paired_rates_are_those_of_the_literature(pairs, low, high):
+    value, interval = newcombe_paired(pairs)
+    assert value == pytest.approx((pairs.first - pairs.second) / sum(pairs))
+    assert interval == pytest.approx((low, high), abs=5e-4)
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 3))
+def test_uncorrelated_pairs_are_as_independent_rates(p, q, factor):
+    """Cells that are products of their margins have no correlation."""
+    pairs = Pairs(p * q, factor * p, factor * q, factor * factor)
+    n = sum(pairs)
+    a, b = Count(pairs.both + pairs.first, n), Count(pairs.both + pairs.second, n)
+    assert pairs.both * pairs.neither == pairs.first * pairs.second
+    assert newcombe_paired(pairs)[1] == pytest.approx(newcombe(a, b)[1])
+
+
+@given(*[st.integers(0, 50)] * 4)
+def test_swapping_policies_or_successes_mirrors_the_interval(both, first, second, neither):
+    if both + first + second + neither == 0:
+        return
+    value, (low, high) = newcombe_paired(Pairs(both, first, second, neither))
+    mirrored = pytest.approx((-high, -low), abs=1e-12)
+    assert newcombe_paired(Pairs(both, second, first, neither))[1] == mirrored
+    assert newcombe_paired(Pairs(neither, second, first, both))[1] == mirrored
+    assert -1 - 1e-9 <= low <= value <= high <= 1 + 1e-9
+
+
+def test_policies_that_always_agree_differ_less_than_independent_ones():
+    _, (low, high) = newcombe_paired(Pairs(70, 0, 0, 30))
+    _, independent = newcombe(Count(70, 100), Count(70, 100))
+    assert -low == pytest.approx(high) and high < 0.35 * independent.high
+    # Without failures there is no correlation to see.
+    assert newcombe_paired(Pairs(9, 0, 0, 0))[1] == newcombe(Count(9, 9), Count(9, 9))[1]
 
 
 def test_two_points_are_no_difference_at_a_hundred_episodes():
