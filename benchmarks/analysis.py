@@ -39,13 +39,13 @@ def write_runs(root: Path, count: int) -> None:
     for i in range(count):
         levels = {k: at + i for k, at in LEVELS.items()}
         variant = VARIANTS[i % len(VARIANTS)]
-        spec = Spec(variant, 40 + i // len(VARIANTS), levels=levels, rates=rates, rows=2)
+        spec = Spec(variant, 40 + i // len(VARIANTS), levels=levels, rates=rates)
         folder = write_run(root, spec)
         folder.metrics.unlink()
         if len(written) >= FEW:
             os.link(written[i % FEW], folder.metrics)
             continue
-        spec.rows = ITERATIONS
+        spec.changed = ITERATIONS
         table = metrics(spec, ITERATIONS)
         for j in range(METRICS - table.num_columns + 1):
             table = table.append_column(

@@ -53,8 +53,8 @@ class Spec:
     commit: str | None = COMMIT
     patch: str = ""
     margin: float = 0.3
-    rows: int = 60
-    """Iterations that have metrics."""
+    changed: int = 60
+    """Iterations at which metrics change; every fifth of them is an audit."""
     seconds: float = 1.5
     created: str = "2026-01-01T00:00:00+00:00"
     changes: dict = field(default_factory=dict)
@@ -124,15 +124,15 @@ def _fill(folder: RunFolder, spec: Spec) -> None:
 
 def metrics(spec: Spec, last: int) -> pyarrow.Table:
     """Return curves: the level as the events say, criteria that grow to their final values."""
-    # All rows, or so few that none follows its neighbour: else some would seem lost.
-    rows = spec.rows if 2 * spec.rows <= last else last
-    iteration = np.unique(np.linspace(1, last, rows).astype(int))
-    part = (iteration / last) ** (0.5 + 0.1 * (spec.seed % 5))
+    iteration = np.arange(1, last + 1)
+    changes = np.unique(np.linspace(1, last, min(spec.changed, last)).astype(int))
+    held = changes[np.searchsorted(changes, iteration, side="right") - 1]
+    part = (held / last) ** (0.5 + 0.1 * (spec.seed % 5))
     level = np.ones(len(iteration))
     for k, at in spec.levels.items():
         level[iteration >= at] = k
-    audit = np.where(np.arange(len(iteration)) % 5 == 4, 1.0, np.nan)
-    audit[-1] = 1.0
+    audit = np.full(last, np.nan)
+    audit[changes[4::5] - 1] = audit[-1] = 1.0
     reach = spec.margin * (0.7 if spec.variant == "dshc_off" else 1.0)
     frame = 1e-7 if spec.variant.startswith(("pfds", "set_transformer_pf")) else 0.3
     diag = 0.3 if "mlp" in spec.variant else 1e-7
@@ -221,7 +221,7 @@ WEAK: Rates = {1: (18, 20), 2: (5, 12), 3: (0, 1), 4: (0, 0), 5: (0, 0)}
 
 def stored_specs() -> list[Spec]:
     """Return the runs of the regression fixture: every kind of trouble once."""
-    small = Spec(iterations=2000, episodes=20, budget="small", rows=20)
+    small = Spec(iterations=2000, episodes=20, budget="small", changed=20)
 
     def run(variant: str, seed: int, levels: list[int], **fields) -> Spec:
         begun = dict(enumerate(levels, start=2))

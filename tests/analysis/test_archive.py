@@ -31,8 +31,8 @@ def test_finished_runs_give_the_same_tables_from_their_archive(tmp_path):
     runs = tmp_path / "runs"
     rates = {k: (5, 9) for k in range(1, 6)}
     for seed in (40, 41):
-        write_run(runs, Spec("pfds", seed, levels={2: 100 * seed}, rates=rates, rows=30))
-    write_run(runs, Spec("dshc", 40, rates=rates, rows=30))
+        write_run(runs, Spec("pfds", seed, levels={2: 100 * seed}, rates=rates))
+    write_run(runs, Spec("dshc", 40, rates=rates))
     kept, waiting = archive(runs, tmp_path / "kept", seed=40)
     assert len(kept) == 3 and not waiting
     assert tables(tmp_path / "kept") == tables(runs)
@@ -55,7 +55,7 @@ def test_runs_that_go_on_wait_and_failed_ones_stay_in_the_tables(tmp_path, capsy
 
 @pytest.mark.parametrize("out", ["runs", "runs/archive", "."])
 def test_an_archive_over_its_own_runs_is_refused(tmp_path, out, monkeypatch):
-    write_run(tmp_path / "runs", Spec("pfds", 40, rows=30))
+    write_run(tmp_path / "runs", Spec("pfds", 40))
     (run,) = find_runs(tmp_path / "runs")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match="must lie apart"):
@@ -64,7 +64,7 @@ def test_an_archive_over_its_own_runs_is_refused(tmp_path, out, monkeypatch):
 
 
 def test_names_are_whole_wherever_it_is_started(tmp_path, monkeypatch):
-    write_run(tmp_path / "runs", Spec("pfds", 40, rates={5: (5, 9)}, rows=30))
+    write_run(tmp_path / "runs", Spec("pfds", 40, rates={5: (5, 9)}))
     (run,) = find_runs(tmp_path / "runs")
     monkeypatch.chdir(run.path)
     archive(Path(), tmp_path / "kept", seed=40)

@@ -30,7 +30,7 @@ NASTY = (
 )
 """For HTML, a shell, LaTeX, rich, OmegaConf, a terminal, a spreadsheet and a reader."""
 RATES = {k: (8, 9) for k in range(1, 6)}
-SMALL = {"iterations": 50, "rows": 10, "episodes": 10}
+SMALL = {"iterations": 50, "episodes": 10}
 BEYOND = "1" + "0" * 400
 
 

@@ -61,7 +61,7 @@ def test_the_tables_are_byte_equal_to_local_ones(server, tmp_path):
 @pytest.fixture
 def one_run(server, tmp_path):
     """A project with one finished run."""
-    write_run(tmp_path / "runs", Spec(iterations=50, rows=10, rates={5: (1, 1)}, episodes=4))
+    write_run(tmp_path / "runs", Spec(iterations=50, rates={5: (1, 1)}, episodes=4))
     done = sync(tmp_path / "runs")
     assert done.returncode == 0, done.stdout + done.stderr
     (run,) = server.store.runs.values()

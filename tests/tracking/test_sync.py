@@ -79,8 +79,8 @@ def test_watch_follows_a_run_that_cannot_send_itself(server, make):
 
 def test_disabled_and_damaged_runs_are_said(server, tmp_path):
     changes = {"tracking": {"mode": "disabled"}}
-    write_run(tmp_path / "runs", Spec(iterations=9, rows=3, changes=changes))
-    broken = write_run(tmp_path / "runs", Spec(seed=41, iterations=9, rows=3))
+    write_run(tmp_path / "runs", Spec(iterations=9, changes=changes))
+    broken = write_run(tmp_path / "runs", Spec(seed=41, iterations=9))
     broken.config_file.write_text("changed: true")
     done = sync(tmp_path / "runs")
     assert done.returncode == 1
@@ -107,7 +107,7 @@ def test_disabled_and_damaged_runs_are_said(server, tmp_path):
     ],
 )
 def test_mistakes_are_one_line(server, tmp_path, monkeypatch, words, environment, said):
-    write_run(tmp_path / "runs", Spec(iterations=9, rows=3))
+    write_run(tmp_path / "runs", Spec(iterations=9))
     monkeypatch.setenv("NETRC", str(tmp_path / "none"))
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -122,7 +122,7 @@ def test_mistakes_are_one_line(server, tmp_path, monkeypatch, words, environment
 @pytest.mark.parametrize(("entity", "said"), [("nobody", "knows no entity"), ("", "no permission")])
 def test_a_place_that_takes_nothing_is_said(server, tmp_path, entity, said):
     server.close(PROJECT)
-    write_run(tmp_path / "runs", Spec(iterations=9, rows=3))
+    write_run(tmp_path / "runs", Spec(iterations=9))
     done = sync(tmp_path / "runs", "--project", f"{entity}/p" if entity else PROJECT)
     assert done.returncode == 1 and said in done.stdout, done.stdout + done.stderr
     assert not done.stderr
@@ -159,7 +159,7 @@ class Sends:
 )
 def test_watch_goes_on_beside_a_folder_that_fails(tmp_path, capsys, error, said, forgotten):
     for seed in (40, 41):
-        write_run(tmp_path, Spec(seed=seed, iterations=9, rows=3))
+        write_run(tmp_path, Spec(seed=seed, iterations=9))
     sends = Sends(error)
     options = sync_command._parse([str(tmp_path), "--watch", "--every", "0.01"])
     with pytest.raises(KeyboardInterrupt):
@@ -171,7 +171,7 @@ def test_watch_goes_on_beside_a_folder_that_fails(tmp_path, capsys, error, said,
 
 
 def test_watch_goes_on_when_the_disk_is_away_for_a_moment(tmp_path, capsys, monkeypatch):
-    write_run(tmp_path, Spec(seed=41, iterations=9, rows=3))
+    write_run(tmp_path, Spec(seed=41, iterations=9))
     sends, looks = Sends(None), []
 
     def look(folders):

@@ -80,7 +80,7 @@ def test_a_retried_run_is_not_failed_by_its_former_attempt(tmp_path):
 
 
 def test_long_curves_are_thinned_but_keep_levels_audits_and_the_whole_time(tmp_path):
-    write_run(tmp_path, Spec(levels={2: 1001, 3: 4003}, rows=30_000, seconds=0.5))
+    write_run(tmp_path, Spec(levels={2: 1001, 3: 4003}, changed=30_000, seconds=0.5))
     run = only(tmp_path)
     assert run.seconds == pytest.approx(15_000)
     assert run.elapsed(1001) == pytest.approx(500.5)
@@ -94,7 +94,7 @@ def test_long_curves_are_thinned_but_keep_levels_audits_and_the_whole_time(tmp_p
     assert all(len(part) == 0 for part in run.curves.get("absent"))
 
 
-@pytest.mark.parametrize("lost", [range(1, 9), range(21, 41), [30]])
+@pytest.mark.parametrize("lost", [range(1, 9), range(21, 41), [30], range(2, 60, 2)])
 def test_a_finished_run_with_holes_in_its_metrics_is_named(tmp_path, lost):
     folder = write_run(tmp_path, Spec(iterations=60))
     table = Journal(folder).table()
