@@ -7,6 +7,7 @@ two kinds of uncertainty never share a bracket.
 import math
 import statistics
 from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal
 
 from analysis.stats import survival
 from analysis.stats.proportions import Count, Interval, wilson
@@ -121,8 +122,10 @@ def signed(
     """
 
     def number(x: float, sign: str = "") -> str:
-        # Adding zero turns -0.0, the rest of a rounding, into 0.0.
-        return f"{round(scale * x, digits) + 0.0:{sign}.{digits}f}".replace("-", "−")
+        # A mean of rates may be 8.75 or 8.7499999: both are 8.8. Adding zero turns -0.0 into 0.0.
+        exact = Decimal(repr(round(scale * x, 9)))
+        rounded = exact.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP) + 0
+        return f"{rounded:{sign}}".replace("-", "−")
 
     difference = plain(number(value, "+"))
     if math.isinf(interval.low):

@@ -66,6 +66,8 @@ def test_small_budgets_show_whole_iterations():
 def test_differences():
     assert signed(0.12, Interval(0.03, 0.2), 1, 100, 1).text == "+12.0 [3.0, 20.0]"
     assert signed(-1500.4, Interval(-3000, 20), 2000).text == "−1500 [−2000, 20]"
+    for mean in (0.0875, 0.0875 - 1e-15, 0.0875 + 1e-15):
+        assert signed(mean, Interval(-mean, mean), 1, 100, 1).text == "+8.8 [−8.8, 8.8]"
     assert signed(-1e-12, Interval(-1e-12, -1e-12), 1, 100, 1).text == "+0.0 [no spread]"
     assert signed(3, Interval(1, 5), 10, mark="‡").text == "+3 [1, 5]‡"
     assert signed(3, Interval(-math.inf, math.inf), 10).text == "+3 [one seed]"
