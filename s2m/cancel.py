@@ -30,8 +30,10 @@ def main(words: list[str]) -> int:
     if not active and not idle:
         print("nothing runs or waits there")
         return 0
-    for folder in active + idle:
-        print(one_line(str(folder.path)) + (" (not at work)" if folder in idle else ""))
+    for folder in active:
+        print(one_line(str(folder.path)))
+    for folder in idle:
+        print(one_line(f"{folder.path} (not at work)"))
     asked = len(active) + len(idle)
     if not options.yes and input(f"stop these {asked} runs? [y/N] ").strip().lower() != "y":
         print("nothing was stopped")
@@ -44,7 +46,8 @@ def main(words: list[str]) -> int:
             _stop(folder)
     for folder in idle:
         _mark(folder)
-    print(f"asked {len(active)} runs to stop")
+    if active:
+        print(f"asked {len(active)} runs to stop")
     if idle:
         print(f"{len(idle)} that were not at work are passed over until they are launched again")
     return 0

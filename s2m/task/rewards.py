@@ -59,7 +59,7 @@ def observe(state: TransportState, command: Tensor, danger: Tensor) -> Scene:
     minimum = geometry.minimum_margin(margin, state.ball_active)
     off_x, off_y, _ = (state.linear_velocity - command).unbind(-1)
     return Scene(
-        active=state.ball_active.clone(),
+        active=state.ball_active,
         margin=margin,
         minimum_margin=minimum,
         dangerous=minimum < danger,

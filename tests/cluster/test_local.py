@@ -95,6 +95,9 @@ def test_killing_the_launcher_stops_its_runs_softly(tmp_path):
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     wait_for(lambda: set(states(tmp_path).values()) == {"resume"})
+    (run,) = find_runs(tmp_path)
+    assert Events(run).read()[-1]["kind"] == "stopped"
+    assert checkpoint.load_latest(run).iteration == Journal(run).last()[0]
 
 
 def test_two_launches_at_once_run_every_cell_once(tmp_path):
