@@ -86,20 +86,23 @@ def summarise(path: Path) -> dict[int, KRates]:
         values: dict[str, Any] = {name: int(column[i]) for name, column in flags.items()}
         values |= {name: float(column[i]) for name, column in means.items()}
         values["criteria"] = {name: float(column[i]) for name, column in measures.items()}
-        values["starts"], values["kept"] = _starts(table.filter(which == i))
+        values["starts"], values["kept"] = _starts(table, which == i)
         found[int(balls)] = KRates(n=int(n[i]), **values)
     return found
 
 
-def _starts(table: pyarrow.Table) -> tuple[str, bytes]:
-    """Return a digest of the episodes' starts, and which kept their balls in that order."""
+def _starts(table: pyarrow.Table, which: np.ndarray) -> tuple[str, bytes]:
+    """Return a digest of the chosen episodes' starts, and which kept their balls in that order."""
     if any(name not in table.column_names for name in START):
         return "", b""
-    table = table.sort_by([(name, "ascending") for name in START])
-    starts = np.stack([table[name].to_numpy() for name in START], axis=1).astype("<i8")
-    if len(np.unique(starts, axis=0)) < len(starts):
+    # In plain NumPy: a study has tens of thousands of these.
+    starts = np.stack([table[name].to_numpy()[which] for name in START], axis=1).astype("<i8")
+    order = np.lexsort(starts.T[::-1])
+    starts = starts[order]
+    if (np.diff(starts, axis=0) == 0).all(axis=1).any():
         return "", b""
-    return hashlib.sha256(starts.tobytes()).hexdigest(), table["no_drop"].to_numpy().tobytes()
+    kept = table["no_drop"].to_numpy()[which][order]
+    return hashlib.sha256(starts.tobytes()).hexdigest(), kept.tobytes()
 
 
 def _criteria(table: pyarrow.Table, which: np.ndarray, n: np.ndarray) -> dict[str, np.ndarray]:
