@@ -132,8 +132,8 @@ def test_stop_leaves_no_process_and_the_folder_can_be_used_again(
         assert re.search(r"MaxArraySize\s+= 50\n", cluster.run("scontrol", "show", "config"))
         with pytest.raises(UserError, match="already runs in"):
             DevCluster(short_path).start()
-        job = submit(cluster, tmp_path, "sleep 600")
-        wait_for(lambda: state(cluster, job) == "RUNNING")
+        job = submit(cluster, tmp_path, "touch begun; sleep 600")
+        wait_for((tmp_path / "begun").exists)  # SLURM calls it running before it has a process.
         assert len(processes_of(short_path)) >= 5
         cluster.node_down("n1", orphans=True)
     assert processes_of(short_path) == []
