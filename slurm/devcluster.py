@@ -92,7 +92,7 @@ class DevCluster:
             for name in daemons:
                 if name.split(".")[0] == kind:
                     self._daemons.end(name, signal.SIGTERM)
-        kill(self._job_processes(self.settings.node_names))
+        self._kill_jobs(self.settings.node_names)
 
     def running(self) -> dict[str, int]:
         """Return the process ids of the live daemons by name, those of nodes as `slurmd.n1`."""
@@ -125,7 +125,7 @@ class DevCluster:
             raise UserError(f"node {node} is already down")
         self._daemons.end(f"slurmd.{node}", signal.SIGKILL)
         if not orphans:
-            kill(self._job_processes([node]))
+            self._kill_jobs([node])
 
     def node_up(self, node: str) -> None:
         """Start the daemon of a node and return when jobs may run there."""
@@ -265,6 +265,11 @@ class DevCluster:
                 why = f"{failed[0]} has ended" if failed else f"waited {timeout:.0f} s"
                 raise UserError(f"{what} did not start ({why}): see {self.folder}/log")
             time.sleep(0.1)
+
+    def _kill_jobs(self, nodes: list[str]) -> None:
+        """Kill what runs on nodes until nothing is found: a job may fork while it is listed."""
+        while found := self._job_processes(nodes):
+            kill(found)
 
     def _job_processes(self, nodes: Iterable[str]) -> set[int]:
         """Find jobs and their step daemons, which are no children of the node's daemon."""
