@@ -51,7 +51,7 @@ class Daemons:
         """Return the names of those started here that have ended by themselves."""
         return [name for name, child in self._children.items() if child.poll() is not None]
 
-    def end(self, name: str, how: signal.Signals, patience: float = 20) -> None:
+    def end(self, name: str, how: signal.Signals, patience: float = 60) -> None:
         """Send a signal and wait for the end, which SIGKILL brings when patience is over."""
         deadline = time.monotonic() + patience
         if process := self.running().get(name):

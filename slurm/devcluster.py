@@ -103,7 +103,7 @@ class DevCluster:
         environment = os.environ | self.environment
         try:
             done = subprocess.run(
-                command, env=environment, capture_output=True, text=True, timeout=60
+                command, env=environment, capture_output=True, text=True, timeout=180
             )
         except subprocess.TimeoutExpired as error:
             raise RuntimeError(str(error)) from None
@@ -140,11 +140,11 @@ class DevCluster:
         self._start_controller()
 
     def cancel_jobs(self) -> None:
-        """Cancel all jobs and wait up to 10 s until they have gone from the nodes that are up."""
+        """Cancel all jobs and wait up to 60 s until they have gone from the nodes that are up."""
         with suppress(RuntimeError):
             self.run("scancel", "--full", f"--user={self.user}")
         up = [node for node in self.settings.node_names if f"slurmd.{node}" in self.running()]
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while self._job_processes(up) and time.monotonic() < deadline:
             time.sleep(0.1)
 
@@ -253,7 +253,7 @@ class DevCluster:
         environment = os.environ | self.environment | variables
         self._daemons.start(program + suffix, [program, *arguments], environment)
 
-    def _wait_for(self, what: str, condition: Callable[[], object], timeout: float = 60) -> None:
+    def _wait_for(self, what: str, condition: Callable[[], object], timeout: float = 180) -> None:
         """Wait until a condition holds; a command that fails means: not yet."""
         deadline = time.monotonic() + timeout
         while True:

@@ -1,8 +1,10 @@
 """The configuration files of the private SLURM: templates and the settings that fill them."""
 
+import random
 import secrets
 import socket
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,7 +52,7 @@ DependencyParameters=kill_invalid_depend
 # Quick reactions.
 SchedulerType=sched/backfill
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1
-KillWait=5
+KillWait=15
 SlurmctldTimeout=10
 SlurmdTimeout=10
 BatchStartTimeout=10
@@ -75,6 +77,8 @@ NODE = (
     "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} Boards=1 "
     "SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory=64000 Gres=gpu:{gpus}"
 )
+
+PORTS = range(10_000, 32_000)
 
 NO_ACCOUNTING = "AccountingStorageType=accounting_storage/none"
 
@@ -182,11 +186,12 @@ def _write_secret(path: Path, content: bytes) -> None:
 
 
 def _free_ports(number: int) -> list[int]:
-    """Ask the kernel for ports; all are held until the last is known, so that they differ."""
-    sockets = [socket.socket() for _ in range(number)]
-    for entry in sockets:
-        entry.bind(("127.0.0.1", 0))
-    ports = [entry.getsockname()[1] for entry in sockets]
-    for entry in sockets:
-        entry.close()
-    return ports
+    """Find ports below those that the kernel gives to others while the daemons still start."""
+    ports: list[int] = []
+    for port in random.SystemRandom().sample(PORTS, len(PORTS)):
+        with socket.socket() as entry, suppress(OSError):
+            entry.bind(("127.0.0.1", port))
+            ports.append(port)
+        if len(ports) == number:
+            return ports
+    raise UserError(f"no free ports from {PORTS[0]} to {PORTS[-1]}")

@@ -131,9 +131,13 @@ class Pool:
     def _outcome(self, name: str, code: int) -> str:
         """Return how a run's process ended; one that left its run to nobody has failed."""
         outcome = outcome_of(code)
-        if outcome == BUSY and self._glance(name).status not in (RUNNING, FINISHED):
-            return FAILED
-        return outcome
+        if outcome != BUSY:
+            return outcome
+        for _ in range(10):  # whoever has the lock signs for it next, on a disk that may be busy
+            if self._glance(name).status in (RUNNING, FINISHED):
+                return BUSY
+            time.sleep(POLL_SECONDS)
+        return FAILED
 
     def _note_kill(self, name: str, pid: int, number: int) -> None:
         """Write down what a process that was killed could not."""

@@ -35,7 +35,7 @@ def states(root):
     return {name: entry.state.status for name, entry in entries(root).items()}
 
 
-def wait_until_finished(root, seconds=150):
+def wait_until_finished(root, seconds=400):
     wait_for(lambda: set(states(root).values()) == {"finished"}, seconds, "the runs to finish")
 
 

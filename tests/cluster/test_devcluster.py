@@ -49,7 +49,8 @@ def processes_of(folder):
 
 @pytest.mark.slurm
 def test_two_nodes_are_idle(slurm):
-    assert slurm.node_states() == {"n1": "idle", "n2": "idle"}
+    # The jobs of other tests may still be leaving.
+    wait_for(lambda: slurm.node_states() == {"n1": "idle", "n2": "idle"})
     partitions = slurm.run("sinfo", "--noheader", "--format=%R %D %c %G").splitlines()
     assert partitions == ["low 2 8 gpu:2", "high 2 8 gpu:2"]
 
@@ -80,7 +81,7 @@ def test_accounting_tells_how_jobs_ended(slurm, tmp_path):
 
     # The controller reports to the database every 5 s.
     expected = [("COMPLETED", "0:0"), ("FAILED", "3:0"), ("CANCELLED", "0:0")]
-    wait_for(lambda: ends() == expected, seconds=20)
+    wait_for(lambda: ends() == expected)
 
 
 @pytest.mark.slurm
@@ -99,8 +100,8 @@ def test_it_listens_on_loopback_only(slurm):
 
 @pytest.mark.slurm
 def test_a_job_outlives_a_restart_of_the_controller(slurm, tmp_path):
-    job = submit(slurm, tmp_path, "until [ -e go ]; do sleep 0.1; done")
-    wait_for(lambda: state(slurm, job) == "RUNNING")
+    job = submit(slurm, tmp_path, "touch begun; until [ -e go ]; do sleep 0.1; done")
+    wait_for((tmp_path / "begun").exists)
     slurm.restart_controller()
     assert state(slurm, job) == "RUNNING"
     (tmp_path / "go").touch()
@@ -116,11 +117,11 @@ def test_the_job_of_a_crashed_node_goes_to_the_other(slurm, tmp_path):
     slurm.node_down(first)
     with pytest.raises(UserError, match=f"node {first} is already down"):
         slurm.node_down(first)
-    wait_for(lambda: len(lines(tmp_path / "nodes")) == 2, seconds=90)
+    wait_for(lambda: len(lines(tmp_path / "nodes")) == 2)
     assert sorted(lines(tmp_path / "nodes")) == ["n1", "n2"]
     assert "Restarts=1" in slurm.run("scontrol", "show", "job", job)
     slurm.node_up(first)
-    assert slurm.node_states()[first] == "idle"
+    wait_for(lambda: slurm.node_states()[first] == "idle")
 
 
 @pytest.mark.slurm
@@ -159,7 +160,7 @@ def test_the_daemons_die_with_their_parent_when_asked(slurm_programs, short_path
     assert len(cluster.running()) == 4
     parent.send_signal(signal.SIGKILL)
     parent.communicate()
-    wait_for(lambda: not cluster.running(), seconds=20)
+    wait_for(lambda: not cluster.running())
 
 
 def refusal(*words):

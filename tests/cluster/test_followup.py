@@ -42,7 +42,8 @@ def test_a_command_that_can_go_on_later_is_told_to_leave_and_requeued(tmp_path):
     job = FollowUp(["-c", LEAVES, str(ready)], str(record), [], str(tmp_path), max_requeues=1)
 
     def warn():
-        wait_for(ready.exists, pause=0.01)
+        # Without the job's handler the warning would end the tests.
+        wait_for(lambda: ready.exists() and signal.getsignal(signal.SIGUSR2) != before, pause=0.01)
         os.kill(os.getpid(), signal.SIGUSR2)
 
     before = signal.getsignal(signal.SIGUSR2)

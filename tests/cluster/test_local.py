@@ -103,7 +103,7 @@ def test_killing_the_launcher_stops_its_runs_softly(tmp_path):
 def test_two_launches_at_once_run_every_cell_once(tmp_path):
     command = launch(tmp_path, "seed=1,2")
     both = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(2)]
-    assert [process.wait(timeout=120) for process in both] == [0, 0]
+    assert [process.wait(timeout=250) for process in both] == [0, 0]
     wait_for(lambda: set(states(tmp_path).values()) == {"finished"})
     for run in find_runs(tmp_path):
         frame = Journal(run).read()

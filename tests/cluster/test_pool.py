@@ -97,6 +97,21 @@ def test_a_run_that_another_process_has_is_left_to_it(begun, tmp_path):
     assert pool.ended == {"taken": BUSY}
 
 
+def test_a_run_whose_new_owner_is_slow_to_sign_for_it_is_left_to_it(begun, tmp_path, monkeypatch):
+    run = create(tmp_path / "taken")
+    naps = iter([None, None, None, lambda: RunLock.acquire(run)])
+    locks = []
+
+    def sleep(_):
+        if sign := next(naps, None):
+            locks.append(sign())
+
+    monkeypatch.setattr(local.time, "sleep", sleep)
+    pool = Pool([(run, 12)], 1, Console(quiet=True))
+    assert pool.run() == 0 and locks
+    assert pool.ended == {"taken": BUSY}
+
+
 def test_a_run_that_was_left_to_nobody_has_failed(begun, tmp_path):
     run = create(tmp_path / "taken")
     assert Pool([(run, 12)], 1, Console(quiet=True)).run() == 1

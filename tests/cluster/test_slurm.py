@@ -40,7 +40,8 @@ def test_a_sweep_is_submitted_once_and_only_what_is_missing_again(slurm, tmp_pat
     words = ["encoder=pfds,dshc", "permute=true,false", "seed=40,41"]
     assert launch(root, *words) == 0
     assert "submitted 8 runs as job" in capsys.readouterr().out
-    assert len(Queue.read()._by_id) == 8
+    jobs = {submission_of(run.submitted).job for run in find_runs(root)}
+    assert len(jobs) == 8 and jobs <= set(Queue.read()._by_id)
     assert launch(root, *words) == 0
     assert "nothing to submit" in capsys.readouterr().out
     wait_until_finished(root)
@@ -99,7 +100,7 @@ def test_commands_come_after_all_runs_and_depend_on_each_other(slurm, tmp_path, 
     root = tmp_path / "runs"
     launch(root, "+sweep=tested")
     first, second = wait_for(lambda: len(s := status.find_steps(root)) == 2 and s)
-    wait_for(lambda: (root / "after" / "second").exists())
+    wait_for((root / "after" / "second").exists, 400)
     # Half of the runs have failed: the others were evaluated, and the commands came all the same.
     assert sorted(states(root).values()) == ["failed", "failed", "finished", "finished"]
     wait_for(lambda: first.record.exists() and second.record.exists())
@@ -207,7 +208,8 @@ def test_without_accounting_and_with_small_arrays(on_bare, tmp_path, capsys):
     launch(tmp_path, *words)
     found = {submission_of(run.submitted).array for run in find_runs(tmp_path)}
     assert len(found) == 3  # 8 runs in arrays of 3, 3 and 2
-    wait_for(lambda: sorted(states(tmp_path).values()) == ["failed"] * 4 + ["finished"] * 4)
+    ends = ["failed"] * 4 + ["finished"] * 4
+    wait_for(lambda: sorted(states(tmp_path).values()) == ends, 400)
     verdicts = {entry.verdict for entry in status.survey(tmp_path)}
     assert verdicts == {"", "not a number"}
 
