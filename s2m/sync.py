@@ -6,7 +6,6 @@ repeated. With --watch it goes on until Ctrl-C: for a login node, if compute nod
 
 import argparse
 import signal
-import threading
 import time
 from contextlib import suppress
 from itertools import takewhile
@@ -78,13 +77,14 @@ def _failure(error: Exception) -> str:
 def _watch(sender: Sender, options: argparse.Namespace) -> None:
     """Send what is new, again and again; a network or disk that comes and goes does not end it."""
     said: dict[str, str] = {}
-    asked = threading.Event()
+    asked: list[int] = []
+    """Signals to leave; no Event, whose own lock a handler might wait for in vain."""
 
     def interrupt(number: int, _: object) -> None:
         # The client swallows exceptions at some moments: the first Ctrl-C lets it finish the run.
-        if asked.is_set():
+        if asked:
             raise KeyboardInterrupt
-        asked.set()
+        asked.append(number)
 
     def say(name: str, done: str) -> None:
         if done not in (CURRENT, said.get(name)):
@@ -93,13 +93,13 @@ def _watch(sender: Sender, options: argparse.Namespace) -> None:
 
     before = signal.signal(signal.SIGINT, interrupt)
     try:
-        while not asked.is_set():
+        while not asked:
             try:
                 found = runs_at(options.folders)
             except (UserError, OSError) as error:  # as a network disk that is away for a moment
                 found = []
                 say(" ".join(options.folders), _failure(error))
-            for folder in takewhile(lambda _: not asked.is_set(), found):
+            for folder in takewhile(lambda _: not asked, found):
                 try:
                     done = sender.follow(folder) if _wanted(folder, options.all) else CURRENT
                 except ClientError as error:
@@ -108,7 +108,9 @@ def _watch(sender: Sender, options: argparse.Namespace) -> None:
                 except Exception as error:  # whatever is wrong with one folder, the others are sent
                     done = _failure(error)
                 say(full_name(folder), done)
-            asked.wait(options.every)
+            until = time.monotonic() + options.every
+            while not asked and time.monotonic() < until:
+                time.sleep(0.1)
         raise KeyboardInterrupt
     finally:
         signal.signal(signal.SIGINT, before)

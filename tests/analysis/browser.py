@@ -125,4 +125,8 @@ def chromium(profile: Path) -> Iterator[Page]:
         yield Page(commands, answers)
     finally:
         process.terminate()
-        process.wait(20)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

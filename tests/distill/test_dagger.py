@@ -35,7 +35,8 @@ def test_a_distillation_that_is_killed_five_times_ends_bit_equal(student):
     assert execute(calm, last="distill") == FINISHED
     chance = random.Random(7)
     for epoch in (0, 2, 4, 6, 8):
-        killed_at(shaken, epoch, chance.uniform(0, times(calm)[epoch]), last="distill")
+        longest = min(times(calm)[epoch], 3 * min(times(calm)))  # whatever the machine did then
+        killed_at(shaken, epoch, chance.uniform(0, longest), last="distill")
     assert_as_undisturbed(shaken, calm, 5)
 
 

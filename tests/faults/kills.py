@@ -23,13 +23,18 @@ STOPS = (signal.SIGTERM, signal.SIGUSR2, signal.SIGINT)
 
 def in_child(work: Callable[..., Any], *given: Any, **named: Any) -> int:
     """Work in a forked process and return its id; the exit code is that of the outcome."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     child = os.fork()
     if child == 0:
         code = 1
         try:
+            # It shall end this process as any other; the handler of the tests would raise.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             code = CODES.get(work(*given, **named), 0)
         finally:
             os._exit(code)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     return child
 
 
@@ -38,10 +43,10 @@ def ended_by(child: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def struck_at(
+def striking_at(
     folder: RunFolder, iteration: int, strike: Callable[[], object], **options: Any
 ) -> int:
-    """Let a run strike itself when it has logged an iteration or, 0, begun; return how it ended.
+    """Begin a run that strikes itself when it has logged an iteration or, 0, begun.
 
     From outside one may come too late for a run that is quick.
     """
@@ -66,7 +71,14 @@ def struck_at(
         Journal.append, Work.resume = appending, resuming
         return execute(folder, **options)
 
-    return ended_by(in_child(work))
+    return in_child(work)
+
+
+def struck_at(
+    folder: RunFolder, iteration: int, strike: Callable[[], object], **options: Any
+) -> int:
+    """Let a run strike itself and return how it ended."""
+    return ended_by(striking_at(folder, iteration, strike, **options))
 
 
 def killed_at(folder: RunFolder, iteration: int, later: float = 0.0, **options: Any) -> RunFolder:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from s2m.run.folder import find_runs
@@ -32,6 +33,16 @@ def workers(root: Path) -> list[int]:
     return [a.pid for a in attempts if a is not None and a.is_alive()]
 
 
+def processes(root: Path) -> list[int]:
+    """Return the processes of runs below a folder, also those that still load."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if f"{root}/".encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+    return found
+
+
 def attempts(root: Path) -> int:
     """Return how many attempts have begun below a folder."""
     found = [current_attempt(run) for run in find_runs(root)]
@@ -48,7 +59,7 @@ def kill_launcher(root: Path, chance: random.Random, *words: str) -> bool:
     time.sleep(chance.uniform(0.0, 1.0))
     process.kill()
     killed = process.wait() == -signal.SIGKILL
-    wait_for(lambda: not workers(root), what="the runs to leave", pause=0.05)
+    wait_for(lambda: not processes(root), what="the runs to leave", pause=0.05)
     return killed
 
 

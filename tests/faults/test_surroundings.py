@@ -15,17 +15,15 @@ from s2m.evaluate import evaluate
 from s2m.outcomes import BUSY, CODES
 from s2m.progress import Progress
 from s2m.run import checkpoint
-from s2m.run.journal import Journal
 from s2m.run.lock import Busy, RunLock
 from s2m.stages import execute
 from s2m.stopping import StopRequest
 from s2m.train import train
 from s2m.work import Superseded
-from tests.faults.kills import ended_by, in_child
+from tests.faults.kills import ended_by, in_child, striking_at
 from tests.faults.numbers import SOURCES, diverge
 from tests.faults.runs import TEACHER, differences, finish, kinds, student, teacher
 from tests.faults.surroundings import small_disk, until_full, with_jumping_clock, without_rights
-from tests.waiting import wait_for
 
 
 @pytest.mark.parametrize("size", [3_000, 30_000])
@@ -46,6 +44,7 @@ def test_a_command_on_a_full_disk_ends_with_one_line(tmp_path, size):
     done = subprocess.run(
         [sys.executable, "-m", "s2m.launch", *TEACHER, f"root={tmp_path}"],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},  # it would leave halves of it
         capture_output=True,
         text=True,
     )
@@ -100,9 +99,8 @@ def test_of_two_writers_one_leaves(tmp_path, calm):
 
 def test_a_thief_takes_over_and_the_orphan_spoils_nothing(tmp_path, calm):
     folder = teacher(tmp_path)
-    orphan = in_child(execute, folder)
-    wait_for(lambda: (Journal(folder).last() or (0,))[0] >= 5, child=orphan, pause=0.001)
-    os.kill(orphan, signal.SIGSTOP)
+    orphan = striking_at(folder, 5, lambda: os.kill(os.getpid(), signal.SIGSTOP))
+    assert os.WIFSTOPPED(os.waitpid(orphan, os.WUNTRACED)[1])
     RunLock.acquire(folder, steal=True).release()
     finish(folder)
     os.kill(orphan, signal.SIGCONT)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -19,7 +20,8 @@ from tests.tracking.standin import StandIn
 from tests.waiting import wait_for
 
 PROJECT = "s2m-trek"
-QUICK = ["tracking.init_seconds=20", "tracking.finish_seconds=20", "tracking.stop_seconds=20"]
+PATIENT = [f"tracking.{name}_seconds=120" for name in ("init", "finish", "stop")]
+"""The mirror steps back for all else: beside other tests it may get a tenth of a core."""
 
 
 @pytest.fixture
@@ -40,7 +42,7 @@ def make(tmp_path):
 
     def build(name="run", *words):
         (tmp_path / "exp").mkdir(exist_ok=True)
-        return create(tmp_path / "exp" / name, *QUICK, *words)
+        return create(tmp_path / "exp" / name, *PATIENT, *words)
 
     return build
 
@@ -56,11 +58,17 @@ def calm(tmp_path_factory):
 class Paced(Mirror):
     """A mirror at whose side training waits, before some iterations, for something to happen."""
 
-    def __init__(self, folder, waits):
+    def __init__(self, folder, waits, patience):
         self.said = []
         super().__init__(folder, self.said.append)
         self.waits = dict(waits)
+        self.patience = patience
         self.calls = 0
+
+    def start(self, attempt):
+        super().start(attempt)
+        if self.patience is not None:  # of this attempt only: sync reads the folder's own config
+            self._cfg = replace(self._cfg, finish_seconds=self.patience)
 
     def check(self):
         wait = self.waits.pop(self.calls, None)
@@ -75,9 +83,9 @@ class Paced(Mirror):
         return self._process.pid
 
 
-def train(folder, waits=(), last="train"):
+def train(folder, waits=(), last="train", patience=None):
     """Train in this process, mirrored as `s2m.job` does it; return what the mirror said."""
-    with Paced(folder, waits) as mirror:
+    with Paced(folder, waits, patience) as mirror:
         mirror.outcome = execute(folder, last=last, mirror=mirror)
     return mirror.said
 

@@ -24,9 +24,9 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_server_that_fails_from_the_start(server, make, calm, fault):
-    folder = make("run", "tracking.finish_seconds=3")
+    folder = make()
     server.fault = FAULTS[fault]
-    (said,) = train(folder)
+    (said,) = train(folder, patience=3)
     assert course(folder) == calm
     (event,) = off_events(folder)
     assert event["reason"] in said and "\n" not in event["reason"]
@@ -37,13 +37,13 @@ def test_a_server_that_fails_from_the_start(server, make, calm, fault):
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_server_that_fails_in_the_middle(server, make, calm, fault):
-    folder = make("run", "tracking.finish_seconds=3")
+    folder = make()
 
     def spoil(mirror):
         wait_for(has_rows(server, folder, 2))
         server.fault = FAULTS[fault]
 
-    train(folder, {7: spoil})
+    train(folder, {7: spoil}, patience=3)
     assert course(folder) == calm
     server.fault = lambda path, operation: None
     server.released.set()
@@ -71,7 +71,7 @@ def test_the_client_is_killed(server, make, calm, victim):
         for pid in children(mirror.pid, "wandb-core") if victim == "wandb-core" else [mirror.pid]:
             os.kill(pid, signal.SIGKILL)
 
-    (said,) = train(folder, {7: kill})
+    (said,) = train(folder, {7: kill}, patience=20)
     assert "the run goes on" in said
     assert course(folder) == calm
     assert len(off_events(folder)) == 1

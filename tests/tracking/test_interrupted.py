@@ -8,6 +8,7 @@ import pytest
 from s2m.outcomes import STOPPED
 from s2m.run.journal import Journal
 from s2m.stages import execute
+from s2m.tracking.lock import sender
 from s2m.work import Work
 from tests.faults.kills import ended_by, in_child
 from tests.faults.runs import course
@@ -42,6 +43,11 @@ def test_an_online_run_is_mirrored_as_it_trains(server, make, calm):
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
 
 
+def is_sent_by_nobody(folder):
+    with sender(folder) as mine:
+        return mine
+
+
 def killed_at_nine(server, folder):
     """Mirror a run, kill it before its tenth iteration, and wait until its follower has ended."""
     child = in_child(train, folder, {9: lambda mirror: signal.pause()})
@@ -50,6 +56,7 @@ def killed_at_nine(server, folder):
     ended_by(child)
     # Its follower sends the end of the dead attempt before the next one takes over.
     wait_for(lambda: has_rows(server, folder, 9)() and stored(server, folder).exit_code == 1)
+    wait_for(lambda: is_sent_by_nobody(folder))
 
 
 def test_a_killed_run_goes_on_from_an_older_checkpoint(server, make, calm):

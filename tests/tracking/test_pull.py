@@ -35,6 +35,7 @@ def assert_same_files(one, two):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_the_tables_are_byte_equal_to_local_ones(server, tmp_path):
     runs = tmp_path / "runs"
     shutil.copytree(DATA / "runs", runs)

@@ -67,7 +67,7 @@ def test_watch_follows_a_run_that_cannot_send_itself(server, make):
     try:
         train(folder, {7: until(lambda: stored(server, folder) and stored(server, folder).history)},
               last="evaluate")  # fmt: skip
-        wait_for(lambda: stored(server, folder).config["s2m"]["value"].get("rows"))
+        wait_for(lambda: stored(server, folder).config.get("s2m", {}).get("value", {}).get("rows"))
     finally:
         watcher.send_signal(signal.SIGINT)
         said, errors = watcher.communicate(timeout=60)

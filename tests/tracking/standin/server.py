@@ -148,7 +148,10 @@ def _handler(owner: StandIn) -> type[http.server.BaseHTTPRequestHandler]:
                 self.rfile.readline()
                 data = b"".join(parts)
             else:
-                data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                length = int(self.headers.get("Content-Length") or 0)
+                data = self.rfile.read(length)
+                if len(data) < length:
+                    raise EOFError
             return gzip.decompress(data) if self.headers.get("Content-Encoding") == "gzip" else data
 
         def _key(self) -> str:
@@ -158,7 +161,12 @@ def _handler(owner: StandIn) -> type[http.server.BaseHTTPRequestHandler]:
         def _serve(self) -> None:
             path = urllib.parse.unquote(urllib.parse.urlparse(self.path).path)
             try:
-                content, status = owner.answer(self.command, path, self._key(), self._body())
+                body = self._body()
+            except (OSError, EOFError, ValueError):  # its sender was killed half way
+                self.close_connection = True
+                return
+            try:
+                content, status = owner.answer(self.command, path, self._key(), body)
             except Exception as error:
                 owner.unknown.append(f"{path}: {error!r}")
                 content, status = {"errors": [{"message": repr(error)}]}, 400
