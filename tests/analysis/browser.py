@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -84,6 +84,10 @@ class Page:
         shot = self.call("Page.printToPDF", printBackground=False)
         path.write_bytes(base64.b64decode(shot["data"]))
 
+    def close(self) -> None:
+        """Let the whole browser end in good order; killed, it leaves a folder behind."""
+        self.call("Browser.close")
+
     def complaints(self) -> list[str]:
         """Return console messages, exceptions and log entries such as refused requests."""
         kinds = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
@@ -122,11 +126,11 @@ def chromium(profile: Path) -> Iterator[Page]:
     os.close(read_commands)
     os.close(write_answers)
     try:
-        yield Page(commands, answers)
-    finally:
-        process.terminate()
-        try:
+        page = Page(commands, answers)
+        yield page
+        page.close()
+        with suppress(subprocess.TimeoutExpired):
             process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    finally:
+        process.kill()
+        process.wait()
