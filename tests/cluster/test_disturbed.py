@@ -32,8 +32,8 @@ def test_the_time_limit_requeues_and_nothing_is_lost(slurm, tmp_path):
     # SLURM looks at limits every 30 s, and warns up to 30 s early: here 30 to 60 s after the start,
     # of which a busy machine spends most on loading.
     root = tmp_path / "runs"
-    words = [*LONG, "budget.iterations=150", "cluster.minutes=2", "cluster.signal_seconds=60"]
-    launch(root, *words)
+    minute = ["budget.iterations=50", "budget.steps=12"]
+    launch(root, *LONG, *minute, "cluster.minutes=2", "cluster.signal_seconds=60")
     run = trains(root)
     wait_for(lambda: "stopped" in kinds(run) or run.result("train"))
     wait_until_finished(root, 400)
