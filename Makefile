@@ -20,7 +20,7 @@ demo: $(READY)  ## The chain in small: eight rows, tables, student, report, and 
 	$(RUN) -m s2m.replay run=$(STUDENT) k=5 out=demo/felt.mp4
 	@echo "Look at demo/tables/report.html, demo/strip.png, demo/demo.mp4 and demo/felt.mp4"
 
-# Four at a time, file by file, the longest first: those on SLURM mostly wait.
+# Four at a time, file by file, the longest first: while some wait for SLURM, others compute.
 test: $(READY) $(ISAACLAB) lint  ## Lint, types and all tests.
 	$(RUN) -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder \
 		--durations 15

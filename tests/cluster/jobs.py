@@ -35,8 +35,8 @@ def states(root):
     return {name: entry.state.status for name, entry in entries(root).items()}
 
 
-def wait_until_finished(root, seconds=400):
-    wait_for(lambda: set(states(root).values()) == {"finished"}, seconds, "the runs to finish")
+def wait_until_finished(root):
+    wait_for(lambda: set(states(root).values()) == {"finished"}, 400, "the runs to finish")
 
 
 def trains(root):

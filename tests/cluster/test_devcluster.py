@@ -12,6 +12,7 @@ from devcluster import DevCluster, main
 from slurmconf import Settings
 
 from s2m.errors import UserError
+from tests.processes import mentioning
 from tests.waiting import wait_for
 
 SLURM = Path(__file__).parents[2] / "slurm"
@@ -32,19 +33,6 @@ def lines(path):
 
 def state(cluster, job):
     return cluster.run("squeue", "--noheader", f"--jobs={job}", "--states=all", "--format=%T")
-
-
-def processes_of(folder):
-    """Return all processes that began with the folder in their environment or command line."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            text = (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if str(folder).encode() in text:
-            found.append(entry.name)
-    return found
 
 
 @pytest.mark.slurm
@@ -135,13 +123,13 @@ def test_stop_leaves_no_process_and_the_folder_can_be_used_again(
             DevCluster(short_path).start()
         job = submit(cluster, tmp_path, "touch begun; sleep 600")
         wait_for((tmp_path / "begun").exists)  # SLURM calls it running before it has a process.
-        assert len(processes_of(short_path)) >= 5
+        assert len(mentioning(str(short_path))) >= 5
         cluster.node_down("n1", orphans=True)
-    assert processes_of(short_path) == []
+    assert mentioning(str(short_path)) == []
     with DevCluster(short_path) as again:
         assert again.settings == SMALL
         assert int(submit(again, tmp_path, "true")) > int(job)
-    assert processes_of(short_path) == []
+    assert mentioning(str(short_path)) == []
 
 
 @pytest.mark.slurm

@@ -36,7 +36,7 @@ def test_the_time_limit_requeues_and_nothing_is_lost(slurm, tmp_path):
     launch(root, *LONG, *minute, "cluster.minutes=2", "cluster.signal_seconds=60")
     run = trains(root)
     wait_for(lambda: "stopped" in kinds(run) or run.result("train"))
-    wait_until_finished(root, 400)
+    wait_until_finished(root)
     assert set(stop_reasons(run)) == {"SIGUSR2"}
     assert entries(root)[run.path.name].state.attempts >= 2
     assert_as_undisturbed(run, tmp_path)
@@ -131,7 +131,7 @@ def test_a_lost_node_gives_its_run_to_another_whatever_its_orphan_does(slurm, tm
     wait_for(lambda: kinds(run).count("attempt") == 2)
     second = [event for event in Events(run).read() if event["kind"] == "attempt"][-1]
     assert second["stolen"] is True
-    wait_until_finished(root, seconds=400)
+    wait_until_finished(root)
     assert "failed" not in kinds(run)
     assert_whole(run)
 

@@ -6,12 +6,12 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 from s2m.run.folder import find_runs
 from s2m.run.lock import current_attempt
 from tests.faults.runs import TEACHER
+from tests.processes import mentioning
 from tests.waiting import wait_for
 
 
@@ -33,16 +33,6 @@ def workers(root: Path) -> list[int]:
     return [a.pid for a in attempts if a is not None and a.is_alive()]
 
 
-def processes(root: Path) -> list[int]:
-    """Return the processes of runs below a folder, also those that still load."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):
-            if f"{root}/".encode() in path.read_bytes():
-                found.append(int(path.parent.name))
-    return found
-
-
 def attempts(root: Path) -> int:
     """Return how many attempts have begun below a folder."""
     found = [current_attempt(run) for run in find_runs(root)]
@@ -59,7 +49,8 @@ def kill_launcher(root: Path, chance: random.Random, *words: str) -> bool:
     time.sleep(chance.uniform(0.0, 1.0))
     process.kill()
     killed = process.wait() == -signal.SIGKILL
-    wait_for(lambda: not processes(root), what="the runs to leave", pause=0.05)
+    # Also those that still load and have signed for nothing.
+    wait_for(lambda: not mentioning(f"{root}/"), what="the runs to leave", pause=0.05)
     return killed
 
 
