@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from analysis.cohort import Cohort
+from analysis.frames import Run
 from analysis.rows import PAPER
 from analysis.stats.contrasts import contrast, holm
 from analysis.stats.proportions import Count, Interval, combination, episodes_needed, fisher
 from analysis.stats.survival import DRAWN, is_exact, logrank, smallest_p
 from analysis.study import Study
 from analysis.tables.formats import p_value, signed
-from analysis.tables.model import Cell, Line, Table, column, missing, plain
+from analysis.tables.model import Cell, Line, Table, column, missing, plain, stacked
 
 SIGNS = {2: (1, -1), 4: (1, -1, -1, 1)}
 ONE_SIDED = "‡"
@@ -60,16 +61,23 @@ def _measure(name: str, cells: Sequence[Cohort], k: int, study: Study) -> dict[s
 
 
 def _table(
-    name: str, title: str, caption: str, comparisons: list[Comparison], k: int, study: Study
+    name: str,
+    title: str,
+    caption: str,
+    comparisons: list[Comparison],
+    levels: Sequence[int],
+    study: Study,
 ) -> Table:
-    records = [_measure(label, cells, k, study) for label, cells in comparisons]
+    """Return a line per comparison: iterations to each of the levels, then success rates."""
+    measured = [[_measure(label, cells, k, study) for k in levels] for label, cells in comparisons]
+    records = [record for line in measured for record in line]
     tested = [record for record in records if record["logrank_p"] is not None]
-    planned = sum(len(cells) == 2 for _, cells in comparisons)
+    planned = len(levels) * sum(len(cells) == 2 for _, cells in comparisons)
     adjusted = holm([record["logrank_p"] for record in tested], planned)
     for record, p in zip(tested, adjusted, strict=True):
         record["logrank_p_holm"] = p
     lines = []
-    for record, (label, cells) in zip(records, comparisons, strict=True):
+    for (label, cells), (record, *others) in zip(comparisons, measured, strict=True):
         word = next((cell.missing for cell in cells if not cell.finished), "")
         unjudged = [cell.unjudged for cell in cells if not cell.counts(study.top, "no_drop")]
         rates = unjudged[0] if unjudged else ""
@@ -79,11 +87,13 @@ def _table(
                 [
                     plain(label),
                     plain(_sides(record["seeds"])),
-                    _signed(record, "iterations", word, bound * study.budget, 1, 0),
                     *(
-                        missing(word) if record["iterations"] is None
-                        else plain("" if record[p] is None else p_value(record[p]))
-                        for p in ("logrank_p", "logrank_p_holm")
+                        cell
+                        for at in (record, *others)
+                        for cell in (
+                            _signed(at, "iterations", word, bound * study.budget, 1, 0),
+                            missing(word) if at["iterations"] is None else _tested(at),
+                        )
                     ),
                     *(
                         _resting(_signed(record, f"no_drop_{by}", rates, bound, 100, 1), record)
@@ -98,12 +108,12 @@ def _table(
         title,
         caption,
         [
-            column("Comparison", align="l"), column("seeds"), column(f"Adv. to {k}"),
-            column("log-rank p"), column("Holm p"), column("no-drop, seeds (pp)"),
-            column("no-drop, episodes (pp)"),
+            column("Comparison", align="l"), column("seeds"),
+            *(column(head) for k in levels for head in (f"Adv. to {k}", "log-rank p (Holm)")),
+            column("no-drop, seeds (pp)"), column("no-drop, episodes (pp)"),
         ],
         lines,
-        notes=[*_notes(study, k, records), *_holm(tested, planned)],
+        notes=[*_notes(study, levels, records), *_holm(tested, planned)],
         records=records,
     )  # fmt: skip
 
@@ -119,6 +129,13 @@ def _signed(
     return signed(value, interval, bound, scale, digits, mark)
 
 
+def _tested(record: dict[str, Any]) -> Cell:
+    """Return a p-value and what Holm makes of it; nothing where nothing was tested."""
+    if record["logrank_p"] is None:
+        return plain("")
+    return stacked(plain(p_value(record["logrank_p"])), f"({p_value(record['logrank_p_holm'])})")
+
+
 def _sides(counts: str) -> str:
     """Return the runs of each cell as text: 5 vs 3, or those of four cells."""
     return counts.replace(" ", " vs " if counts.count(" ") == 1 else ", ")
@@ -132,14 +149,14 @@ def _resting(cell: Cell, record: dict[str, Any]) -> Cell:
     return replace(cell, text=cell.text + part, under=cell.under + part)
 
 
-def _notes(study: Study, k: int, records: list[dict[str, Any]]) -> list[str]:
+def _notes(study: Study, levels: Sequence[int], records: list[dict[str, Any]]) -> list[str]:
     notes = [
-        f"Adv. to {k}: difference of restricted mean iterations (a run that never arrives counts "
-        f"its budget of {study.budget:,}) with a 95% Welch interval over seeds. No-drop: "
-        f"difference of rates in percentage points at {study.top} balls, once over seeds (Welch) "
-        "and once over the pooled episodes of these very policies (Newcombe): only the first "
-        "speaks about other seeds. Where not all finished runs were evaluated, their numbers stand "
-        "behind in round brackets.",
+        f"Adv. to {' and '.join(map(str, levels))}: difference of restricted mean iterations (a "
+        f"run that never arrives counts its budget of {study.budget:,}) with a 95% Welch interval "
+        f"over seeds. No-drop: difference of rates in percentage points at {study.top} balls, once "
+        "over seeds (Welch) and once over the pooled episodes of these very policies (Newcombe): "
+        "only the first speaks about other seeds. Where not all finished runs were evaluated, "
+        "their numbers stand behind in round brackets.",
         f"5 against 5 seeds cannot give less than p = {smallest_p(5, 5):.4f}, 3 against 3 not less "
         f"than {smallest_p(3, 3):.1f}. Telling 98% from 100% no-drop apart needs about "
         f"{episodes_needed(0.98, 1.0)} episodes per policy (power 80%).",
@@ -164,7 +181,7 @@ def _holm(tested: list[dict[str, Any]], planned: int) -> list[str]:
     least = min(record["logrank_p_least_possible"] for record in tested)
     return [
         f"The log-rank test is {', for larger groups '.join(ways)}. Holm corrects for all "
-        f"{planned} comparisons of this table, also for those without runs yet: with the seeds at "
+        f"{planned} tests of this table, also for those without runs yet: with the seeds at "
         f"hand no Holm p can be below {planned} × {p_value(least)} = "
         f"{p_value(min(1.0, planned * least))}."
     ]
@@ -185,28 +202,45 @@ def effects(study: Study) -> Table:
         "Effects in the 2 × 2 design. The interaction is the effect of permutation on PFDS minus "
         "its effect on DSHC."
     )
-    table = _table("effects", "Effects in the 2 × 2", caption, comparisons, 3, study)
-    return replace(table, notes=[*table.notes, *_paired(frame_on, frame_off)])
+    table = _table("effects", "Effects in the 2 × 2", caption, comparisons, (3, 5), study)
+    return replace(table, notes=[*table.notes, *_paired(frame_on, frame_off, study.top)])
 
 
-def _paired(on: Cohort, off: Cohort) -> list[str]:
+def _paired(on: Cohort, off: Cohort, top: int) -> list[str]:
     """Compare PFDS with itself per seed: it cannot see the permutation."""
-    other = {run.seed: run.began(3) for run in off.finished}
-    pairs = [(run.seed, run.began(3), other[run.seed]) for run in on.finished if run.seed in other]
+    other = {run.seed: run for run in off.finished}
+    pairs = [(run, other[run.seed]) for run in on.finished if run.seed in other]
     if not pairs:
         return []
 
-    def when(at: int | None) -> str:
-        return "never" if at is None else f"{at:,}"
+    def when(run: Run) -> str:
+        return ", ".join("never" if (at := run.began(k)) is None else f"{at:,}" for k in (3, 5))
 
-    said = "; ".join(f"seed {seed}: {when(a)} and {when(b)}" for seed, a, b in pairs[:NAMED])
+    said = "; ".join(f"seed {a.seed}: {when(a)} and {when(b)}" for a, b in pairs[:NAMED])
     if len(pairs) > NAMED:
         said += f"; and {len(pairs) - NAMED} more pairs, in runs.csv"
-    return [
+    notes = [
         "An exactly invariant policy and critic cannot see the permutation, so PFDS with and "
-        "without it is the same training up to rounding. Iterations to 3 balls with and without, "
-        f"same seed: {said}."
+        "without it is the same training up to rounding. Iterations to 3 and 5 balls with and "
+        f"without, same seed: {said}."
     ]
+    rates = [(_no_drop(a, top), _no_drop(b, top)) for a, b in pairs]
+    gaps = [a - b for a, b in rates if a is not None and b is not None]
+    if len(gaps) > 1:
+        found = contrast([gaps], (1,))
+        shown = signed(found.value, found.interval, 1, 100, 1)
+        notes.append(
+            f"The no-drop rates of these pairs differ by {shown.text} percentage points: a t "
+            f"interval over the differences of {len(gaps)} seeds, which the Welch interval of the "
+            "table, made for runs that have nothing in common, does not use."
+        )
+    return notes
+
+
+def _no_drop(run: Run, k: int) -> float | None:
+    """Return the no-drop rate of a run with k balls, if it has one."""
+    reported = run.evaluation.reported if run.evaluation else {}
+    return reported[k].count("no_drop").rate if k in reported else None
 
 
 def comparisons(study: Study) -> Table:
@@ -217,4 +251,4 @@ def comparisons(study: Study) -> Table:
         for v in rest
     ]
     caption = "Every encoder against PFDS: iterations to five balls and no-drop rates."
-    return _table("comparisons", "Against PFDS", caption, pairs, 5, study)
+    return _table("comparisons", "Against PFDS", caption, pairs, (5,), study)

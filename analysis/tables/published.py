@@ -113,7 +113,7 @@ def beside_the_paper(study: Study) -> Table:
     """Return Table 1 of the paper, and below each number whether it lies in our interval."""
     lines: list[Line] = []
     records: list[dict[str, Any]] = []
-    top = published()["budget"]["stop"]
+    budget, top = (published()["budget"][name] for name in ("iterations", "stop"))
     differences = {difference(study, k) for k in (3, top)} - {""}
     for variant, theirs in published()["encoders"].items():
         cohort = study.cohorts[variant]
@@ -123,7 +123,7 @@ def beside_the_paper(study: Study) -> Table:
              level_verdict(theirs["k_max"], cohort.levels(), study.top))
         ]  # fmt: skip
         for k, at in theirs["advance"].items():
-            shown = formats.NOT_REACHED if at is None else formats.iterations(at, 30_000)
+            shown = formats.NOT_REACHED if at is None else formats.iterations(at, budget)
             verdict = advance_verdict(at, cohort, k, difference(study, k))
             quantities.append((f"Adv. to {k}", "time", at, shown, verdict))
         for metric in ("strict", "no_drop"):

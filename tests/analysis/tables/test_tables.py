@@ -75,21 +75,36 @@ def test_table_1_keeps_seeds_and_episodes_apart(square):
 
 def test_effects_of_the_square_by_hand(square):
     table = effects(square)
-    permutation = record(table, comparison="DSHC: permuted − not")
+    permutation = record(table, comparison="DSHC: permuted − not", advance_to=3)
     # Mean 6400 against a budget of 30,000; the five differ by a standard deviation of 316.
     assert permutation["iterations"] == pytest.approx(6400 - 30_000)
     half = 2.7764451 * (100_000 / 5) ** 0.5  # t with 4 degrees of freedom; the other cell is still
     assert permutation["iterations_high"] == pytest.approx(6400 - 30_000 + half, abs=1e-3)
     assert permutation["logrank_p"] == pytest.approx(2 / 252)
-    assert permutation["logrank_p_holm"] == pytest.approx(4 * 2 / 252)
+    # Holm over four comparisons at two levels, all of them at the least p there is but PFDS's.
+    assert permutation["logrank_p_holm"] == pytest.approx(8 * 2 / 252)
     assert permutation["reached_fisher_p"] == pytest.approx(2 / 252)
     assert permutation["no_drop_episodes"] == pytest.approx(0.94 - 0.004)
-    same = record(table, comparison="PFDS: permuted − not")
+    later = record(table, comparison="DSHC: permuted − not", advance_to=5)
+    assert later["iterations"] == pytest.approx(7400 - 30_000)
+    assert table.lines[0].cells[4].text.startswith("−22600 [")
+    assert table.lines[0].cells[5].text == "0.0079 (0.063)"
+    same = record(table, comparison="PFDS: permuted − not", advance_to=3)
     assert (same["iterations"], same["logrank_p"]) == (0, 1)
-    cross = record(table, comparison="interaction: PFDS' effect − DSHC's")
+    cross = record(table, comparison="interaction: PFDS' effect − DSHC's", advance_to=3)
     assert cross["iterations"] == pytest.approx(0 - (6400 - 30_000))
     assert cross["logrank_p"] is None
-    assert any("seed 44: 3,800 and 3,800" in note for note in table.notes)
+    assert any("seed 44: 3,800, 4,800 and 3,800, 4,800" in note for note in table.notes)
+
+
+def test_the_same_training_is_compared_pair_by_pair(study_of):
+    """Seeds differ by more than the two runs of one seed do: by pairs the difference is clear."""
+    on = five("pfds", PFDS, [60, 70, 80, 90, 100])
+    study = study_of(*on, *five("pfds_off", PFDS, [57, 68, 77, 88, 97]))
+    # Differences 3, 2, 3, 2, 3: mean 2.6, standard deviation 0.5477, t with 4 degrees of freedom.
+    half = 2.7764451 * 0.5477226 / 5**0.5
+    said = f"+2.6 [{2.6 - half:.1f}, {2.6 + half:.1f}] percentage points"
+    assert said in effects(study).notes[-1]
 
 
 def test_rates_of_a_part_of_the_seeds_say_so(study_of):
