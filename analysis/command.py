@@ -25,7 +25,7 @@ from rich.progress import track
 from rich.table import Table as Display
 from rich.text import Text
 
-from analysis.distillation import distil
+from analysis.distillation import distil, request
 from analysis.figures.draw import render
 from analysis.figures.every import every_figure
 from analysis.frames import Frames
@@ -84,6 +84,8 @@ def main(words: list[str]) -> int:
     choice = choose(study)
     if chosen.teacher is not None:
         choice = override(choice, study, chosen.teacher)
+    wanted = chosen.distill is not None
+    student = request(choice, chosen.distill) if wanted and choice else None
     made = write(study, choice, chosen.out, command(words), strip=chosen.strip, watch=watch)
     console.print(display(made[0]))
     for line in map(harmless, reasons(choice)):
@@ -91,7 +93,7 @@ def main(words: list[str]) -> int:
     for line in map(one_line, describe_left_out(study.left_out)):
         console.print(line, highlight=False, markup=False, style="yellow", soft_wrap=True)
     console.print(f"Wrote {len(made)} tables and {chosen.out / 'report.html'}", highlight=False)
-    return 0 if chosen.distill is None else distil(choice, chosen)
+    return distil(student, choice, chosen) if wanted else 0
 
 
 def _read(chosen: argparse.Namespace, watch: Callable) -> tuple[Frames, str]:

@@ -5,22 +5,28 @@ import shlex
 from pathlib import Path
 
 from analysis.teacher import Choice
+from s2m.distill.config import StudentCfg
 from s2m.errors import UserError
 
 
-def distil(choice: Choice | None, chosen: argparse.Namespace) -> int:
+def request(choice: Choice, words: list[str]) -> StudentCfg:
+    """Return the student that --distill asks for, checked before anything is made."""
+    # Hydra is only needed now; whoever just wants tables does not wait for it.
+    from s2m.distill.request import compose_student
+
+    return compose_student([f"teacher={choice.teacher.link}", *words])
+
+
+def distil(cfg: StudentCfg | None, choice: Choice | None, chosen: argparse.Namespace) -> int:
     """Launch the student of the chosen teacher, and a report that shows both after it.
 
     On a cluster both are submitted and the command returns at once; here it waits for them.
     """
-    # Hydra is only needed now; whoever just wants tables does not wait for it.
     from s2m.cluster.followup import make_steps
-    from s2m.distill.request import compose_student
     from s2m.launch import launch
 
-    if choice is None:
+    if cfg is None or choice is None:
         raise UserError("--distill: there is no teacher yet, no run has been evaluated")
-    cfg = compose_student([f"teacher={choice.teacher.link}", *chosen.distill])
     steps = make_steps([again(chosen, choice)], Path(cfg.root), cfg.experiment)
     return launch([cfg], steps, many=True)
 

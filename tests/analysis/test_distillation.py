@@ -158,7 +158,7 @@ def test_a_teacher_that_is_not_finished_cannot_override(study_of):
 
 def test_without_a_teacher_nothing_is_distilled():
     with pytest.raises(UserError, match="--distill: there is no teacher yet"):
-        distil(None, options(["--distill"]))
+        distil(None, None, options(["--distill"]))
 
 
 def test_the_second_report_is_made_by_the_same_command_from_anywhere(tmp_path, monkeypatch):
@@ -198,10 +198,11 @@ def test_distill_teaches_the_chosen_and_reports_both(tmp_path):
     assert "Overridden by --teacher" in report
 
 
-def test_bad_settings_of_the_student_are_one_line(tmp_path):
+def test_bad_settings_of_the_student_are_one_line_before_anything_is_made(tmp_path):
     """Runs that are only synthetic have no checkpoint: everything up to it works."""
     words = ["--runs", str(DATA / "runs"), "--out", str(tmp_path)]
     with pytest.raises(UserError, match="has no checkpoint any more"):
         main([*words, "--distill", "distill=demo"])
     with pytest.raises(UserError, match="unknown distill 'dem'"):
         main([*words, "--distill", "distill=dem"])
+    assert not list(tmp_path.iterdir())
