@@ -19,7 +19,7 @@ LEFT_OUT, NOT_EVALUATED = "left out", "not evaluated"
 
 CRITERIA = ("length_ratio", "margin", "dangerous", "edge", "linear_error", "yaw_error")
 """The six promotion criteria, in the paper's order."""
-SYMMETRY = ("symmetry/diag_max", "symmetry/diag_mean", "symmetry/frame_max", "symmetry/frame_mean")
+SYMMETRY = ("symmetry/diag_mean", "symmetry/frame_mean")
 ELAPSED = "elapsed"
 """Name of the curve of seconds since the start, the sum of all iterations so far."""
 POINTS = 1000
@@ -174,9 +174,6 @@ class Student:
     """Finished epochs."""
     rounds: Sequence[Mapping[int, float]]
     """No-drop rates by number of balls after each round; the first is behaviour cloning."""
-    parameters: int | None = None
-    seconds: float | None = None
-    """Wall clock of all epochs."""
     evaluation: Evaluation | None = None
     judging: str = PENDING
     remark: str = ""

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 
-from analysis.frames import CRITERIA, Evaluation, KRates
+from analysis.frames import CRITERIA, LEFT_OUT, PENDING, STOPPED, Evaluation, KRates
 from s2m.errors import UserError
 from s2m.run.folder import RunFolder
 
@@ -42,6 +42,11 @@ def read_evaluation(folder: RunFolder) -> tuple[Evaluation | None, str]:
         return None, f"its episodes cannot be read: {str(error).splitlines()[0]}"
     except (KeyError, TypeError, ValueError) as error:
         return None, f"its evaluation lacks something: {error!r}"
+
+
+def judging(state: str, remark: str) -> str:
+    """Return where the evaluation of a finished run stands, if what was read of it is a remark."""
+    return LEFT_OUT if remark else PENDING if state == STOPPED else state
 
 
 def _beside(folder: RunFolder, name: str) -> Path:

@@ -12,10 +12,7 @@ from analysis.frames import (
     CRITERIA,
     ELAPSED,
     FINISHED,
-    LEFT_OUT,
-    PENDING,
     POINTS,
-    STOPPED,
     SYMMETRY,
     Curves,
     Frames,
@@ -24,7 +21,7 @@ from analysis.frames import (
     Unread,
 )
 from analysis.sources.code import code_key
-from analysis.sources.episodes import read_evaluation
+from analysis.sources.episodes import judging, read_evaluation
 from analysis.sources.metrics import read_metrics
 from analysis.sources.students import read_student
 from analysis.sources.values import check_config, complaint, count, is_level, parameters, words
@@ -97,7 +94,7 @@ def _read(folder: RunFolder, name: str) -> Run:
         seconds=seconds,
         curves=curves,
         evaluation=evaluation,
-        judging=LEFT_OUT if remark else PENDING if state == STOPPED else state,
+        judging=judging(state, remark),
         remark=remark,
     )
 

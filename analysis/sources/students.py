@@ -4,12 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from analysis.frames import FINISHED, LEFT_OUT, PENDING, STOPPED, Student
-from analysis.sources.episodes import read_evaluation
+from analysis.frames import FINISHED, Student
+from analysis.sources.episodes import judging, read_evaluation
 from analysis.sources.metrics import read_metrics
-from analysis.sources.values import check_config, count, parameters, words
+from analysis.sources.values import check_config, count, words
 from s2m.distill.config import TaughtByCfg
 from s2m.errors import UserError
 from s2m.run.events import Events
@@ -17,7 +15,6 @@ from s2m.run.folder import RunFolder
 from s2m.run.milestones import RATE, ROUND, rounds
 from s2m.run.standing import standing
 
-TIME = "time/iteration"
 NO_DROP = f"{RATE}no_drop_"
 
 
@@ -31,8 +28,7 @@ def read_student(folder: RunFolder, name: str) -> Student:
     state, reason = standing(folder, events)
     evaluation, remark = read_evaluation(folder) if result else (None, "")
     rates = [f"{NO_DROP}{k}" for k in config["distill"]["levels"]]
-    table = read_metrics(folder, [TIME, ROUND, *rates], result)
-    seconds = table[TIME].to_numpy() if TIME in table.column_names else np.empty(0)
+    table = read_metrics(folder, [ROUND, *rates], result)
     return Student(
         id=name,
         name=words(folder.path.name),
@@ -48,10 +44,8 @@ def read_student(folder: RunFolder, name: str) -> Student:
         reason=words(reason),
         iteration=count(result["iterations"]) if result else len(table),
         rounds=_rounds(rounds(table) if ROUND in table.column_names else events),
-        parameters=parameters(result, "parameters"),
-        seconds=float(np.nansum(seconds)) if len(seconds) else None,
         evaluation=evaluation,
-        judging=LEFT_OUT if remark else PENDING if state == STOPPED else state,
+        judging=judging(state, remark),
         remark=remark,
     )
 
