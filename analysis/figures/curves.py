@@ -9,6 +9,7 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 
 from analysis.cohort import Cohort
 from analysis.figures.draw import (
+    EACH,
     MOST_LINES,
     Drawing,
     iteration_axis,
@@ -22,6 +23,8 @@ from analysis.study import Study
 
 THRESHOLD = "#D55E00"
 EMPTY = "no values"
+LEAST = 1e-10
+"""Changes of the action below it are drawn as it: a logarithm has no zero."""
 TITLES = {
     "length_ratio": "episode length / longest",
     "margin": "support margin",
@@ -129,7 +132,7 @@ def diagnostic(study: Study) -> Drawing:
         "diagnostic",
         "Slot shortcut",
         "Two of the promotion criteria of DSHC (dashed) and PFDS (solid), with slots permuted and "
-        "not: one line per finished seed. A run that keeps the episode length high but not the "
+        f"not: {EACH} that is finished. A run that keeps the episode length high but not the "
         "margin is stuck by the conjunction of criteria, not by dropping balls.",
         paint,
         [run.id for cohort in cohorts for run in cohort.finished],
@@ -192,7 +195,8 @@ def symmetry(study: Study) -> Drawing:
         "Symmetry gap",
         "Mean change of the action (12 numbers of order 1) when the slots are permuted, measured "
         "at checkpoints: how invariant a policy became, by construction or by learning. Thick: "
-        "median of the seeds; thin: each seed. 1e-7 is rounding.",
+        f"median of the seeds; thin: {EACH}. 1e-7 is rounding; what is below {LEAST:g} is drawn "
+        "there.",
         paint,
         [run.id for cohort in cohorts for run in cohort.runs],
     )
@@ -201,12 +205,12 @@ def symmetry(study: Study) -> Drawing:
 def _median_curve(axes: Axes, cohort: Cohort, metric: str, labelled: bool) -> None:
     style: dict[str, Any] = {"color": cohort.row.colour, "ls": cohort.row.dashes}
     curves = [run.curves.get(metric) for run in cohort.runs]
-    curves = [(x, np.maximum(y, 1e-10)) for x, y in curves if len(x)]
+    curves = [(x, np.maximum(y, LEAST)) for x, y in curves if len(x)]
     for x, y in curves[:MOST_LINES]:
         axes.plot(x, y, lw=0.5, alpha=0.4, **style)
     x, middle = np.empty(0), np.empty(0)
     done = [run.curves.get(metric) for run in cohort.finished if len(run.curves.get(metric)[0])]
     if done:
         x = done[0][0]
-        middle = np.median([np.interp(x, a, np.maximum(b, 1e-10)) for a, b in done], axis=0)
+        middle = np.median([np.interp(x, a, np.maximum(b, LEAST)) for a, b in done], axis=0)
     axes.plot(x, middle, lw=1.6, label=legend_label(cohort) if labelled else None, **style)

@@ -18,12 +18,14 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from analysis.cohort import Cohort
 from analysis.frames import POINTS, Run
 from analysis.study import Study
+from analysis.tables.formats import THOUSANDS
 
 STYLE = Path(__file__).parent / "s2m.mplstyle"
 WIDTH = 5.5
 """Text width of the paper, inches."""
 MOST_LINES = 20
-"""Seeds of a variant that are drawn one by one; more are shown as a band."""
+"""Runs of a row that are drawn one by one: more would hide everything else."""
+EACH = f"each run (at most {MOST_LINES} of a row)"
 PNG_DPI = 200
 # Without dates and program versions the same input gives the same file.
 _METADATA = {
@@ -82,7 +84,7 @@ def iteration_axis(axes: Axes, budget: int) -> None:
     axes.set_xlim(0, budget)
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.set_xlabel("iteration")
-    if budget >= 10_000:
+    if budget >= THOUSANDS:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x else "0"))
 
 

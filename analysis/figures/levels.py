@@ -1,10 +1,13 @@
 """Figures of the curriculum: progression, 2 x 2 ablation, seed band, survival."""
 
+from collections.abc import Callable
+
 import numpy as np
 from matplotlib.figure import Figure
 
 from analysis.cohort import Cohort
 from analysis.figures.draw import (
+    EACH,
     Drawing,
     draw_runs,
     iteration_axis,
@@ -18,6 +21,7 @@ from analysis.published import published
 from analysis.stats.survival import kaplan_meier
 from analysis.study import Study
 
+SHIFTED = "Curves are shifted slightly, so that equal ones lie side by side."
 SQUARE = ("dshc", "dshc_off", "pfds", "pfds_off")
 
 
@@ -25,33 +29,52 @@ def _names(cohorts: list[Cohort]) -> list[str]:
     return [run.id for cohort in cohorts for run in cohort.runs]
 
 
+def _side_by_side(cohorts: list[Cohort], gap: float) -> list[tuple[Cohort, float]]:
+    """Return each row with how far up its curve is drawn, so that equal ones lie side by side.
+
+    Rows without a run have a place in the legend only.
+    """
+    drawn = [cohort for cohort in cohorts if cohort.runs]
+    middle = (len(drawn) - 1) / 2
+    shifts = {cohort.row: gap * (i - middle) for i, cohort in enumerate(drawn)}
+    return [(cohort, shifts.get(cohort.row, 0.0)) for cohort in cohorts]
+
+
+def _paint_levels(
+    study: Study, cohorts: list[Cohort], height: float, middle: Callable[[np.ndarray], np.ndarray]
+) -> Figure:
+    """Draw the level over iterations: thick the middle of the finished seeds, thin the runs."""
+    figure, ((axes,),) = new_figure(height)
+    for cohort, shift in _side_by_side(cohorts, 0.04):
+        draw_runs(axes, cohort, shift)
+        x, y = [], []
+        if cohort.finished:
+            x, levels = level_grid(cohort.finished, study.budget)
+            y = middle(levels) + shift
+        axes.step(
+            x, y, where="post", color=cohort.row.colour, ls=cohort.row.dashes, lw=1.4,
+            label=legend_label(cohort),
+        )  # fmt: skip
+    iteration_axis(axes, study.budget)
+    level_axis(axes, study)
+    figure.legend(loc="outside right upper")
+    return figure
+
+
 def progression(study: Study) -> Drawing:
     """Return the level over iterations of all variants: the median of the seeds, thin each seed."""
     cohorts = list(study.cohorts.values())
 
     def paint() -> Figure:
-        figure, ((axes,),) = new_figure(2.9)
-        for i, cohort in enumerate(cohorts):
-            shift = 0.03 * (i - (len(cohorts) - 1) / 2)
-            draw_runs(axes, cohort, shift)
-            x, y = [], []
-            if cohort.finished:
-                x, levels = level_grid(cohort.finished, study.budget)
-                y = np.percentile(levels, 50, axis=0, method="lower") + shift
-            axes.step(
-                x, y, where="post", color=cohort.row.colour, ls=cohort.row.dashes, lw=1.8,
-                label=legend_label(cohort),
-            )  # fmt: skip
-        iteration_axis(axes, study.budget)
-        level_axis(axes, study)
-        figure.legend(loc="outside right upper")
-        return figure
+        return _paint_levels(
+            study, cohorts, 2.9, lambda levels: np.percentile(levels, 50, axis=0, method="lower")
+        )
 
     return Drawing(
         "progression",
         "Curriculum progression",
-        "Active balls over training. Thick: median of the finished seeds; thin: each run (arrow: "
-        "still running, cross: failed). Curves are shifted slightly so that none hides another.",
+        f"Active balls over training. Thick: median of the finished seeds; thin: {EACH} (arrow: "
+        f"still running, cross: failed). {SHIFTED}",
         paint,
         _names(cohorts),
     )
@@ -62,28 +85,13 @@ def ablation(study: Study) -> Drawing:
     cohorts = [study.cohorts[variant] for variant in SQUARE]
 
     def paint() -> Figure:
-        figure, ((axes,),) = new_figure(2.6)
-        for i, cohort in enumerate(cohorts):
-            shift = 0.03 * (i - 1.5)
-            draw_runs(axes, cohort, shift)
-            x, y = [], []
-            if cohort.finished:
-                x, levels = level_grid(cohort.finished, study.budget)
-                y = levels.mean(axis=0) + shift
-            axes.step(
-                x, y, where="post", color=cohort.row.colour, ls=cohort.row.dashes, lw=1.8,
-                label=legend_label(cohort),
-            )  # fmt: skip
-        iteration_axis(axes, study.budget)
-        level_axis(axes, study)
-        figure.legend(loc="outside right upper")
-        return figure
+        return _paint_levels(study, cohorts, 2.6, lambda levels: levels.mean(axis=0))
 
     return Drawing(
         "ablation",
         "2 × 2 ablation",
         "Encoder and slot permutation (dashed: off). Thick: mean level of the finished seeds; "
-        "thin: each run.",
+        f"thin: {EACH}. {SHIFTED}",
         paint,
         _names(cohorts),
     )
@@ -133,8 +141,7 @@ def survival(study: Study) -> Drawing:
     def paint() -> Figure:
         figure, (panels,) = new_figure(2.6, columns=2, sharey=True)
         for axes, k in zip(panels, (3, 5), strict=True):
-            for i, cohort in enumerate(cohorts):
-                shift = 0.006 * (i - (len(cohorts) - 1) / 2)
+            for cohort, shift in _side_by_side(cohorts, 0.006):
                 times, x, y = cohort.times(k), [], []
                 if times:
                     curve = kaplan_meier(times)
@@ -161,7 +168,7 @@ def survival(study: Study) -> Drawing:
         "survival",
         "Time to a level",
         "Part of the finished runs that have reached 3 and 5 balls (Kaplan-Meier). A tick at the "
-        "end: some runs had not arrived when their budget was spent.",
+        f"end: some runs had not arrived when their budget was spent. {SHIFTED}",
         paint,
         [run.id for cohort in cohorts for run in cohort.finished],
     )

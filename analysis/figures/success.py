@@ -1,5 +1,6 @@
 """The figure of success rates: every variant, one to five balls, strict / no-drop / fail."""
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -10,6 +11,24 @@ COLUMNS = 4
 STRICT, NO_DROP, FAIL = "#0072B2", "#E69F00", "#D55E00"
 # Hatches for whoever sees no colours, or prints without.
 PARTS = (("strict", STRICT, ""), ("no-drop, not strict", NO_DROP, "///"), ("fail", FAIL, "xxx"))
+
+
+def draw_bar(axes: Axes, k: int, strict: float, kept: float) -> None:
+    """Draw one bar of three parts: the shares of strict, of no-drop and of failed episodes."""
+    base = 0.0
+    for height, (_, colour, hatch) in zip((strict, kept - strict, 1 - kept), PARTS, strict=True):
+        axes.bar(
+            k, 100 * height, 0.78, 100 * base, color=colour, hatch=hatch, edgecolor="white", lw=0.4
+        )
+        base += height
+
+
+def bar_handles() -> list[Patch]:
+    """Return what a legend shows of the parts of a bar."""
+    return [
+        Patch(facecolor=colour, hatch=hatch, edgecolor="white", label=label)
+        for label, colour, hatch in PARTS
+    ]
 
 
 def success(study: Study) -> Drawing:
@@ -27,15 +46,7 @@ def success(study: Study) -> Drawing:
                 strict = cohort.pooled(k, "strict")
                 if not strict.n:
                     continue
-                kept = cohort.pooled(k, "no_drop").rate
-                base = 0.0
-                heights = (strict.rate, kept - strict.rate, 1 - kept)
-                for height, (_, colour, hatch) in zip(heights, PARTS, strict=True):
-                    axes.bar(
-                        k, 100 * height, 0.78, 100 * base, color=colour, hatch=hatch,
-                        edgecolor="white", lw=0.4,
-                    )  # fmt: skip
-                    base += height
+                draw_bar(axes, k, strict.rate, cohort.pooled(k, "no_drop").rate)
                 seeds = cohort.counts(k, "no_drop")
                 if len(seeds) > 1:
                     axes.plot(
@@ -46,16 +57,13 @@ def success(study: Study) -> Drawing:
                 say(axes, f"evaluation {cohort.unjudged}" if cohort.finished else cohort.missing)
         for axes in grid.flat[len(cohorts) :]:
             axes.set_visible(False)
+        for axes in grid.flat[: len(cohorts)][-COLUMNS:]:  # the lowest of each column
+            axes.set_xlabel("balls")
+            axes.tick_params(labelbottom=True)
         grid[0, 0].set(ylim=(0, 100), xticks=list(balls))
         for axes in grid[:, 0]:
             axes.set_ylabel("episodes, %")
-        for axes in grid[-1]:
-            axes.set_xlabel("balls")
-        handles = [
-            Patch(facecolor=colour, hatch=hatch, edgecolor="white", label=label)
-            for label, colour, hatch in PARTS
-        ]
-        figure.legend(handles=handles, loc="outside lower center", ncols=3)
+        figure.legend(handles=bar_handles(), loc="outside lower center", ncols=3)
         return figure
 
     return Drawing(

@@ -1,12 +1,10 @@
 """Figures of the tactile student: beside its teacher, and round by round."""
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from analysis.figures.draw import Drawing, new_figure, say
-from analysis.figures.success import PARTS
-from analysis.frames import Evaluation, Student
+from analysis.figures.success import bar_handles, draw_bar
+from analysis.frames import Student
 from analysis.published import published
 from analysis.study import Study
 from analysis.teacher import choose
@@ -49,18 +47,16 @@ def tactset(study: Study) -> Drawing:
             axes.grid(visible=False)
             if evaluation is None:
                 say(axes, f"evaluation {word}")
-            else:
-                _bars(axes, evaluation)
+                continue
+            for k, rates in evaluation.reported.items():
+                draw_bar(axes, k, rates.count("strict").rate, rates.count("no_drop").rate)
         theirs = published()["tactset"]
         panels[1].plot(
             list(theirs), [rates["no_drop"] for rates in theirs.values()], "D", color="black",
             ms=4, mfc="white", clip_on=False, label="paper, no-drop",
         )  # fmt: skip
         panels[0].set_ylabel("episodes, %")
-        handles = [
-            *(Patch(facecolor=c, hatch=h, edgecolor="white", label=text) for text, c, h in PARTS),
-            *panels[1].get_legend_handles_labels()[0],
-        ]
+        handles = [*bar_handles(), *panels[1].get_legend_handles_labels()[0]]
         figure.legend(handles=handles, loc="outside lower center", ncols=4)
         return figure
 
@@ -73,20 +69,6 @@ def tactset(study: Study) -> Drawing:
         paint,
         _runs(study, student),
     )
-
-
-def _bars(axes: Axes, evaluation: Evaluation) -> None:
-    for k, rates in evaluation.reported.items():
-        strict, kept = rates.count("strict").rate, rates.count("no_drop").rate
-        base = 0.0
-        for height, (_, colour, hatch) in zip(
-            (strict, kept - strict, 1 - kept), PARTS, strict=True
-        ):
-            axes.bar(
-                k, 100 * height, 0.78, 100 * base, color=colour, hatch=hatch, edgecolor="white",
-                lw=0.4,
-            )  # fmt: skip
-            base += height
 
 
 def rounds(study: Study) -> Drawing:

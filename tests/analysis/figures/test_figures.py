@@ -1,10 +1,14 @@
 """The data behind the figures, and that every study can be drawn."""
 
 import numpy as np
+import pytest
 
 from analysis.figures.curves import representative, threshold_steps
 from analysis.figures.draw import level_curve, level_grid, render
 from analysis.figures.every import every_figure
+from analysis.figures.levels import progression
+from analysis.figures.success import success
+from analysis.rows import PAPER
 from analysis.stats.survival import median
 from analysis.tables.encoders import reached
 from tests.analysis.synthetic import Spec
@@ -85,15 +89,34 @@ def test_a_study_with_one_pending_run_has_all_figures(study_of):
 
 def test_figures_show_what_is_missing_by_name(made):
     """Text is drawn as glyphs; the comments in the SVG tell which."""
-    success, progression = (
+    bars, levels = (
         (made[1] / "figures" / name).read_text() for name in ("success.svg", "progression.svg")
     )
     for word in ("pending", "failed", "running", "evaluation pending"):
-        assert f"<!-- {word} -->" in success
-    assert "<!-- Flat-MLP: pending -->" in progression
+        assert f"<!-- {word} -->" in bars
+    assert "<!-- Flat-MLP: pending -->" in levels
 
 
 def test_nan_in_a_curve_is_left_out(study_of):
     study = study_of(Spec(levels={2: 10}))
     x, y = runs(study)[0].curves.get("symmetry/frame_mean")
     assert len(x) == len(y) == np.isfinite(y).sum() < len(runs(study)[0].curves.iteration)
+
+
+def test_the_lowest_panel_of_each_column_has_the_numbers_of_balls(study_of):
+    study = study_of(*(Spec(v, rates={1: (1, 1)}) for v in (*PAPER, "flat_mlp_off")))
+    figure = success(study).paint()
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    labelled = [axes.get_title() for axes in shown if axes.get_xlabel() == "balls"]
+    ticked = [axes.get_title() for axes in shown if axes.xaxis.get_tick_params()["labelbottom"]]
+    assert labelled == ticked and len(labelled) == 4
+    assert labelled[-1] == "Flat-MLP_OFF"
+
+
+def test_rows_without_runs_do_not_lift_the_curves_of_others(study_of):
+    study = study_of(*(Spec(v, levels={2: 9}) for v in ("pfds", "flat_mlp_off")))
+    axes = progression(study).paint().axes[0]
+    thick = [line.get_ydata() for line in axes.lines if line.get_lw() > 1 and len(line.get_ydata())]
+    assert len(thick) == 2
+    assert np.mean([y[0] for y in thick]) == pytest.approx(1)
+    assert abs(thick[0][0] - thick[1][0]) == pytest.approx(0.04)
