@@ -1,13 +1,23 @@
 """The published study: the documentation shows exactly what the archived runs give."""
 
+import re
+
 import pytest
 
+from analysis.cohort import Cohort
 from analysis.command import main
 from analysis.publish import FIGURES, PAGES, ROOT, places, read
+from analysis.sources.local import load
+from analysis.stats.proportions import Count, fisher
+from analysis.stats.survival import logrank
+from analysis.study import make_study
+from analysis.tables.formats import p_value
 from s2m.documents import section
 from s2m.run.folder import find_runs, unfinished
 
 RUNS = ROOT / "results" / "desktop"
+SLOTS = ROOT / "results" / "slots"
+RESULTS = ROOT / "docs" / "results.md"
 
 
 @pytest.fixture(scope="module")
@@ -36,3 +46,33 @@ def test_the_archive_is_small_and_of_one_code(tables):
     assert not any(run.identity.dirty for run in runs)
     assert sum(file.stat().st_size for file in RUNS.rglob("*") if file.is_file()) < 40e6
     assert "every run that was found is compared" in (tables / "left-out.md").read_text()
+
+
+def _told(cohort: Cohort) -> tuple[str, str]:
+    """Return what the page says of a row: iterations to five balls, and no-drop rates."""
+    times = [f"{t.iteration:.0f}" if t.reached else "never" for t in cohort.times(5)]
+    rates = [f"{100 * count.rate:.0f}" for count in cohort.counts(5, "no_drop")]
+    return ", ".join(times), ", ".join(rates)
+
+
+def test_the_typed_comparison_of_slots_is_that_of_the_archives():
+    page = RESULTS.read_text()
+    fixed, permuted = (make_study(load(runs)).cohorts for runs in (SLOTS, RUNS))
+    arrived = {}
+    for variant in ("flat_mlp", "branch_mlp", "set_transformer"):
+        off, on = fixed[f"{variant}_off"], permuted[variant]
+        assert [run.seed for run in off.finished] == [run.seed for run in on.finished]
+        assert f"| {on.row.label} | {' | '.join([*_told(off), *_told(on)])} |" in page
+        arrived[variant] = [
+            Count(sum(t.reached for t in cohort.times(5)), len(cohort.finished))
+            for cohort in (off, on)
+        ]
+    both = [
+        Count(a.hits + b.hits, a.n + b.n)
+        for a, b in zip(arrived["flat_mlp"], arrived["branch_mlp"], strict=True)
+    ]
+    tests = [fisher(*arrived["branch_mlp"]), fisher(*arrived["flat_mlp"]), fisher(*both)]
+    times = fixed["set_transformer_off"].times(5), permuted["set_transformer"].times(5)
+    said = page[page.index("Permutation is a harder input for Branch-MLP") :]
+    found = re.findall(r"p = ([0-9.]+[0-9])", said)[:4]
+    assert found == [p_value(p) for p in (*tests, logrank(*times))]
