@@ -5,6 +5,7 @@ with different numbers can stand side by side; each control step makes one rollo
 that occurs. The results do not depend on the number of threads.
 """
 
+import logging
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +27,9 @@ ROBOT_NQ, ROBOT_NV = 7 + 16, 6 + 16
 NQ, NV = ROBOT_NQ + 7 * MAX_BALLS, ROBOT_NV + 6 * MAX_BALLS
 LEG_QPOS = [7 + 4 * leg + joint for leg in range(len(LEGS)) for joint in range(3)]
 SETTLE_SECONDS = 1.0
+
+# MuJoCo would write MUJOCO_LOG.TXT into the present folder; broken states are kept by `_keep`.
+mujoco.set_mju_user_warning(logging.getLogger(__name__).info)
 
 
 def _leg_joints(joints: np.ndarray) -> np.ndarray:
@@ -128,7 +132,10 @@ class MujocoSimulator:
         motion[..., :2] = spawn.velocity.numpy()[rows, :k]
         # Rolling with v is turning with (e_z x v) / r; free joints take it in the ball's frame.
         spin = np.stack([-motion[..., 1], motion[..., 0], motion[..., 2]]) / BALL_RADIUS
-        motion[..., 3:] = rotate(conjugate(ball[..., 3:].T), spin.swapaxes(1, 2)).T
+        # Environments before balls: another order of the columns rounds some of them differently,
+        # and published runs could not be repeated bit for bit.
+        turning = rotate(conjugate(np.moveaxis(ball[..., 3:], -1, 0)), spin)
+        motion[..., 3:] = np.moveaxis(turning, 0, -1)
         nq, nv = level.sizes
         self.qpos[ids], self.qvel[ids] = 0.0, 0.0
         self.qpos[ids, :ROBOT_NQ] = level.qpos

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from s2m.config import MujocoCfg, SpawnCfg
-from s2m.sim.mujoco import MujocoSimulator
+from s2m.sim.mujoco import ROBOT_NV, MujocoSimulator
+from s2m.sim.quaternion import conjugate, rotate
 from s2m.sim.robot import BALL_RADIUS, ROBOT
 from s2m.task.spawn import spawn
 
@@ -159,8 +160,23 @@ def test_reset_touches_only_the_chosen_environments():
     assert sim.balls.tolist() == [2, 4, 2]
 
 
+def test_balls_begin_with_the_spin_of_the_published_runs_to_the_last_bit():
+    """The columns of a matrix product round by their places: their order is part of the bits."""
+    for n in range(30, 40):  # Kernels take columns by fours or eights; the rest rounds otherwise.
+        beginnings = spawn(SpawnCfg(), torch.full((n,), 5), torch.Generator().manual_seed(n))
+        sim = MujocoSimulator(MujocoCfg(), n, GAP)
+        sim.reset(torch.arange(n), beginnings)
+        turned = beginnings.rotation.numpy().astype(float).transpose(2, 0, 1)
+        x, y = beginnings.velocity.numpy().astype(float).transpose(2, 0, 1)[:2]
+        spin = rotate(conjugate(turned), np.stack([-y, x, np.zeros_like(x)]) / BALL_RADIUS)
+        assert np.abs(spin).max() > 0.1
+        stored = sim.qvel[:, ROBOT_NV:].reshape(n, 5, 6)[..., 3:]
+        assert np.array_equal(stored, spin.transpose(1, 2, 0))
+
+
 @pytest.mark.parametrize("damage", [np.nan, 1e9, np.inf])
-def test_a_broken_state_is_caught_counted_and_kept(tmp_path, damage):
+def test_a_broken_state_is_caught_counted_and_kept(tmp_path, damage, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     sim = make([2, 2], dump=tmp_path)
     sim.qvel[1, 3] = damage
     before = sim.qpos.copy()
@@ -169,7 +185,7 @@ def test_a_broken_state_is_caught_counted_and_kept(tmp_path, damage):
     assert state.unstable.tolist() == [False, True]
     assert sim.unstable_count == 1
     assert np.array_equal(sim.qpos[1], before[1])
-    (kept,) = tmp_path.glob("unstable-*.npz")
+    (kept,) = tmp_path.iterdir()
     with np.load(kept) as record:
         assert record["balls"] == 2
         assert record["states"].shape[0] == 1 and record["control"].shape == (1, 2, 16)
