@@ -83,6 +83,7 @@ class Balance:
     def __call__(self) -> Tensor:
         """Return the actions for the present state."""
         env, state = self.env, self.env.state
+        # A promotion at a random episode time keeps the command; such episodes never count.
         self.command[env.episode_length_buf == 0] = 0.0
         on = state.ball_active.unsqueeze(-1)
         xy = state.ball_position[..., :2]

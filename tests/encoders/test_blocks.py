@@ -31,6 +31,24 @@ def test_attention_equals_torch(narrow, masked, monkeypatch):
     torch.testing.assert_close(attended, expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("masked", [True, False])
+def test_more_sets_than_the_fused_kernel_takes_are_split(masked, monkeypatch):
+    query, key, value = torch.randn(7, 3, WIDTH), *torch.randn(2, 7, 5, WIDTH)
+    mask = torch.arange(5).expand(7, 5) < 3 if masked else None
+    monkeypatch.setattr(attention, "NARROW", 0)
+    whole = attention.attend(query, key, value, mask, HEADS)
+    given = []
+    fused = torch.nn.functional.scaled_dot_product_attention
+    monkeypatch.setattr(
+        attention.F,
+        "scaled_dot_product_attention",
+        lambda query, *rest, **more: given.append(len(query)) or fused(query, *rest, **more),
+    )
+    monkeypatch.setattr(attention, "MOST_SETS", 3)
+    torch.testing.assert_close(attention.attend(query, key, value, mask, HEADS), whole)
+    assert given == [3, 3, 1]
+
+
 def test_masked_elements_are_absent():
     x, mask = torch.randn(6, 5, WIDTH), torch.arange(5).expand(6, 5) < 3
     small, all_active = x[:, :3], mask[:, :3]
