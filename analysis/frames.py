@@ -17,8 +17,6 @@ FINISHED, RUNNING, FAILED, STOPPED, PENDING = "finished", "running", "failed", "
 LEFT_OUT, NOT_EVALUATED = "left out", "not evaluated"
 """Why an evaluated policy has no rate: its evaluation is not compared, or has other levels."""
 
-CRITERIA = ("length_ratio", "margin", "dangerous", "edge", "linear_error", "yaw_error")
-"""The six promotion criteria, in the paper's order."""
 SYMMETRY = ("symmetry/diag_mean", "symmetry/frame_mean")
 ELAPSED = "elapsed"
 """Name of the curve of seconds since the start, the sum of all iterations so far."""

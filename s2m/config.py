@@ -125,6 +125,12 @@ class TaskCfg:
     tactile: TactileCfg = field(default_factory=TactileCfg)
 
 
+CRITERIA = ("length_ratio", "margin", "dangerous", "edge", "linear_error", "yaw_error")
+"""The six promotion criteria, in the paper's order."""
+AT_LEAST = CRITERIA[:2]
+"""Those that must be large; the others must be small."""
+
+
 @dataclass
 class CurriculumCfg:
     """Promotion from k to k + 1 balls (paper, appendix D)."""

@@ -127,8 +127,7 @@ class Progress:
         spans = []
         for item in criteria:
             values = [row[item.name] for row in self.history]
-            rising = item.name in ("length_ratio", "margin")
-            spans.append(to_threshold(values, item.threshold, rising) if values else None)
+            spans.append(to_threshold(values, item.threshold, item.at_least) if values else None)
         if any(span is None for span in spans):
             return duration(None)
         return duration(max(spans) * per_iteration)
@@ -159,7 +158,7 @@ class Progress:
         )
         limits = Table("criterion", "now", "needed", "", box=None, pad_edge=False)
         for item in criteria:
-            sign = ">=" if item.name in ("length_ratio", "margin") else "<="
+            sign = ">=" if item.at_least else "<="
             mark = Text("ok", "green") if item.passed else Text("–", "yellow")
             limits.add_row(item.name, _number(item.value), f"{sign} {item.threshold:g}", mark)
         terms = Table("reward term", "mean", box=None, pad_edge=False)

@@ -3,17 +3,17 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
-from s2m.config import CurriculumCfg, RewardCfg
+from s2m.config import AT_LEAST, CRITERIA, CurriculumCfg, RewardCfg
 
-CRITERIA = {
-    "length_ratio": ("episode length / longest", ">="),
-    "margin": ("mean minimum margin", ">="),
-    "dangerous": ("part of dangerous steps", "<="),
-    "edge": ("part of steps with a ball outside", "<="),
-    "linear_error": ("velocity error, m/s", "<="),
-    "yaw_error": ("yaw rate error, rad/s", "<="),
+MEANINGS = {
+    "length_ratio": "episode length / longest",
+    "margin": "mean minimum margin",
+    "dangerous": "part of dangerous steps",
+    "edge": "part of steps with a ball outside",
+    "linear_error": "velocity error, m/s",
+    "yaw_error": "yaw rate error, rad/s",
 }
-"""The six promotion criteria, in the paper's order: what they measure, and how they pass."""
+"""What the promotion criteria measure."""
 THRESHOLD, THROUGHPUT = "threshold/", "throughput/"
 """Starts of the names of metrics that are not in the journal but follow from it."""
 SAMPLES = f"{THROUGHPUT}samples_per_s"
@@ -41,8 +41,11 @@ def sections() -> dict[str, list[View]]:
             View("iteration at which a level was reached", levels, bars=True),
         ],
         "Promotion criteria": [
-            View(f"{text} ({sign} threshold)", (f"criteria/{name}", f"{THRESHOLD}{name}"))
-            for name, (text, sign) in CRITERIA.items()
+            View(
+                f"{MEANINGS[name]} ({'>=' if name in AT_LEAST else '<='} threshold)",
+                (f"criteria/{name}", f"{THRESHOLD}{name}"),
+            )
+            for name in CRITERIA
         ],
         "Success": [
             View(title, tuple(f"evaluate/{metric}_k{k}" for k in range(1, 6)), bars=True)

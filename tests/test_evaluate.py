@@ -2,14 +2,16 @@
 
 import csv
 from dataclasses import asdict
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 import torch
 
+from analysis.sources.episodes import summarise
 from s2m.agents import AGENTS
 from s2m.compose import load
-from s2m.config import EnvCfg, EvaluationCfg, RunCfg, TaskCfg
+from s2m.config import CRITERIA, EnvCfg, EvaluationCfg, RunCfg, TaskCfg
 from s2m.episodes import run_episodes
 from s2m.errors import UserError
 from s2m.evaluate import environment, evaluate, main, summary
@@ -20,6 +22,8 @@ from s2m.run.folder import RunFolder
 from s2m.run.lock import RunLock
 from s2m.stages import execute
 from s2m.stopping import StopRequest
+
+RUNS = Path(__file__).parents[1] / "results" / "desktop" / "encoders"
 
 
 def test_one_row_per_episode_with_consistent_columns():
@@ -198,3 +202,16 @@ def test_bad_input_is_one_line(words, line):
     with pytest.raises(UserError) as error:
         main(words)
     assert str(error.value).startswith(line) and "\n" not in str(error.value)
+
+
+def test_promotion_measures_are_those_of_the_analysis():
+    path = next(RUNS.glob("dshc-s40-*/episodes.parquet"))
+    shown = summary(pq.read_table(path).to_pylist())
+    cells = zip(*(column.cells for column in shown.columns), strict=True)
+    for (k, *_, length, margin, dangerous, edge, linear, yaw), (balls, rates) in zip(
+        cells, summarise(path).items(), strict=True
+    ):
+        assert k == str(balls)
+        told = (float(x) for x in (length, margin, dangerous, edge, linear, yaw))
+        for value, name in zip(told, CRITERIA, strict=True):
+            assert value == pytest.approx(rates.criteria[name], abs=0.5 if value > 10 else 5e-4)

@@ -6,9 +6,10 @@ import re
 import pytest
 
 from s2m.charts import Bar, Line, bar_chart, line_chart
+from s2m.config import CRITERIA
 from s2m.errors import UserError
 from s2m.status import main
-from s2m.views import CRITERIA, derived, sections
+from s2m.views import derived, sections
 from tests.analysis import browser
 from tests.analysis.synthetic import Spec, write_run
 

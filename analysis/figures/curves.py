@@ -17,9 +17,10 @@ from analysis.figures.draw import (
     new_figure,
     say,
 )
-from analysis.frames import CRITERIA, Run
+from analysis.frames import Run
 from analysis.published import published
 from analysis.study import Study
+from s2m.config import CRITERIA
 
 THRESHOLD = "#D55E00"
 EMPTY = "no values"

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 
-from analysis.frames import CRITERIA, LEFT_OUT, PENDING, STOPPED, Evaluation, KRates
+from analysis.frames import LEFT_OUT, PENDING, STOPPED, Evaluation, KRates
+from s2m.config import CRITERIA
 from s2m.errors import UserError
 from s2m.run.folder import RunFolder
 

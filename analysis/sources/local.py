@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow
 
 from analysis.frames import (
-    CRITERIA,
     ELAPSED,
     FINISHED,
     POINTS,
@@ -25,6 +24,7 @@ from analysis.sources.episodes import judging, read_evaluation
 from analysis.sources.metrics import read_metrics
 from analysis.sources.students import read_student
 from analysis.sources.values import check_config, complaint, count, is_level, parameters, words
+from s2m.config import CRITERIA
 from s2m.errors import UserError, unknown
 from s2m.run.events import Event, Events
 from s2m.run.folder import RunFolder, find_runs, saved

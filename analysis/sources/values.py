@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from analysis.frames import CRITERIA
 from s2m.columns import one_line
+from s2m.config import CRITERIA
 from s2m.errors import UserError
 from s2m.run.files import LARGEST, is_count
 from s2m.run.milestones import HIGHEST as MOST_BALLS

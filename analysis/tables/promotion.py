@@ -3,16 +3,15 @@
 from typing import Any
 
 from analysis.cohort import Cohort
-from analysis.frames import CRITERIA, Run
+from analysis.frames import Run
 from analysis.study import Study
 from analysis.tables.model import Cell, Line, Table, column, missing, plain
+from s2m.config import AT_LEAST, CRITERIA
 
 SHORT = {
     "length_ratio": "length", "margin": "margin", "dangerous": "dangerous", "edge": "edge",
     "linear_error": "speed", "yaw_error": "yaw rate",
 }  # fmt: skip
-AT_LEAST = ("length_ratio", "margin")
-"""The criteria that must be large; the others must be small."""
 
 
 def unmet(run: Run, k: int) -> dict[str, float] | None:

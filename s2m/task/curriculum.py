@@ -11,11 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from s2m.config import CurriculumCfg
+from s2m.config import AT_LEAST, CRITERIA, CurriculumCfg
 from s2m.task.rewards import Scene
-
-MEASURES = ("length_ratio", "margin", "dangerous", "edge", "linear_error", "yaw_error")
-"""The six criteria, in the paper's order; the first two must be large, the others small."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +24,14 @@ class Criterion:
     threshold: float
 
     @property
+    def at_least(self) -> bool:
+        """Whether the value must be large; otherwise it must be small."""
+        return self.name in AT_LEAST
+
+    @property
     def passed(self) -> bool:
         """Whether the criterion holds; an empty window (NaN) never passes."""
-        if self.name in MEASURES[:2]:
+        if self.at_least:
             return self.value >= self.threshold
         return self.value <= self.threshold
 
@@ -58,13 +60,13 @@ class Curriculum:
         """Passed windows in a row."""
         self.episodes = 0
         """Counted episodes of the present level that are out of the running."""
-        self.sums = torch.zeros(n, len(MEASURES), device=device)
+        self.sums = torch.zeros(n, len(CRITERIA), device=device)
         """(n, 6) sums of the measures over the present episode; the first is its length."""
         self.began = torch.zeros(n, dtype=torch.long, device=device)
         """(n,) control step at which the present episode began."""
         self.counts = torch.ones(n, dtype=torch.bool, device=device)
         """(n,) whether the present episode counts."""
-        self.finished = torch.zeros(0, 1 + len(MEASURES), device=device, dtype=torch.float64)
+        self.finished = torch.zeros(0, 1 + len(CRITERIA), device=device, dtype=torch.float64)
         """(m, 7) begin step and sums of counted episodes, in the order of their end."""
 
     def record(self, scene: Scene) -> None:
@@ -110,14 +112,14 @@ class Curriculum:
         The length is a mean over episodes, the others are means over time steps.
         """
         window = self.window()
-        values = [float("nan")] * len(MEASURES)
+        values = [float("nan")] * len(CRITERIA)
         if len(window):
             total = window.sum(0)
             values = (total / total[0]).tolist()
             values[0] = total[0].item() / len(window) / self.episode_steps
         return [
             Criterion(name, value, self.threshold(name))
-            for name, value in zip(MEASURES, values, strict=True)
+            for name, value in zip(CRITERIA, values, strict=True)
         ]
 
     def threshold(self, name: str) -> float:

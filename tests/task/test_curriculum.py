@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import torch
 
-from s2m.config import CurriculumCfg
-from s2m.task.curriculum import MEASURES, Curriculum
+from s2m.config import CRITERIA, CurriculumCfg
+from s2m.task.curriculum import Curriculum
 from s2m.task.rewards import Scene
 
 GOOD = {
@@ -112,7 +112,7 @@ def test_thresholds_are_the_papers_table(level):
         4: (0.85, 0.15, 0.35, 0.05, 0.45, 0.55),
     }
     curriculum = make(start=level)
-    assert tuple(curriculum.threshold(name) for name in MEASURES) == table[level]
+    assert tuple(curriculum.threshold(name) for name in CRITERIA) == table[level]
 
 
 def test_failures_that_finish_first_do_not_count_alone():
