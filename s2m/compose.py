@@ -59,6 +59,7 @@ def load(schema: type[T], name: str, words: list[str]) -> T:
     with initialize_config_dir(str(CONF), version_base="1.3"):
         try:
             composed = compose(name, overrides=words)
+            _require_schemas(composed, words)
             typed = OmegaConf.to_object(composed)
         except MissingConfigException as error:
             raise _missing(error) from None
@@ -102,6 +103,19 @@ def _require_resolved(value: Any, name: str = "the config") -> None:
         raise UserError(f"{name} = {value[:40]}: a resolved config has no ${{...}}")
 
 
+def _require_schemas(root: DictConfig, words: list[str]) -> None:
+    """Refuse a file of a group without a schema: its values would be checked by nobody."""
+    for group, schemas in OPEN.items():
+        if group not in root or is_dataclass(OmegaConf.get_type(root, group)):
+            continue
+        given = {key: name for key, _, name in (word.partition("=") for word in words)}
+        lines = " or ".join(f"'defaults: [{name}_schema]'" for name in schemas)
+        raise UserError(
+            f"conf/{group}/{given.get(group, 'NAME')}.yaml does not say which settings it has: "
+            f"begin it with {lines}, as conf/cluster/example.yaml does"
+        )
+
+
 def _require_name(word: str) -> None:
     """Refuse a number, true or null for a group, which Hydra would answer with a traceback."""
     group, _, option = word.partition("=")
@@ -127,7 +141,9 @@ def _refused(error: HydraException, name: str, words: list[str]) -> UserError:
     cause = error.__cause__
     if isinstance(cause, ConfigKeyError | ConfigAttributeError):
         groups = [word for word in words if word.split("=")[0] in GROUPS]
-        return _unknown_setting(str(cause.full_key), compose(name, overrides=groups))
+        root = compose(name, overrides=groups)
+        _require_schemas(root, groups)
+        return _unknown_setting(str(cause.full_key), root)
     if "is not a ListConfig" in str(cause):
         key, _, value = _first_line(error).removeprefix("Error merging override ").partition("=")
         return UserError(f"{key} = {value}: allowed is a list, as in {key}=[{value}]")
