@@ -5,6 +5,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -67,6 +68,10 @@ def load(schema: type[T], name: str, words: list[str]) -> T:
             raise _refused(error, name, words) from None
         except OmegaConfBaseException as error:
             raise _mistyped(error) from None
+        except yaml.YAMLError as error:
+            raise broken_yaml(error) from None
+        except ValueError as error:  # a defaults list that is none, or bytes that are no text
+            raise UserError(f"cannot compose '{' '.join(words)}': {_first_line(error)}") from None
     assert isinstance(typed, schema)
     validate(typed)
     return typed
@@ -137,8 +142,20 @@ def _missing(error: MissingConfigException) -> UserError:
     return UserError(_first_line(error))
 
 
+def broken_yaml(error: yaml.YAMLError) -> UserError:
+    """Return the error for a file that is no YAML: where, and what the parser says."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
+        mark, start = error.problem_mark, error.context_mark
+        began = f"{error.context} from line {start.line + 1}, " if start else ""
+        return UserError(f"{mark.name}, line {mark.line + 1}: is no YAML: {began}{error.problem}")
+    return UserError(f"a file is no YAML: {' '.join(str(error).split())}")
+
+
 def _refused(error: HydraException, name: str, words: list[str]) -> UserError:
     cause = error.__cause__
+    inside = re.match(r"In '([^']+)': \w+ raised while composing config:", str(error))
+    if inside and isinstance(error.__context__, OmegaConfBaseException):
+        return UserError(f"conf/{inside[1]}.yaml: {_wrong_in_file(error.__context__)}")
     if isinstance(cause, ConfigKeyError | ConfigAttributeError):
         groups = [word for word in words if word.split("=")[0] in GROUPS]
         root = compose(name, overrides=groups)
@@ -156,6 +173,17 @@ def _refused(error: HydraException, name: str, words: list[str]) -> UserError:
     if isinstance(error, OverrideParseException):
         return UserError(f"cannot read '{error.override}': write setting=value")
     return UserError(_first_line(error))
+
+
+def _wrong_in_file(error: OmegaConfBaseException) -> UserError:
+    key = str(error.full_key)
+    if isinstance(error, ConfigKeyError | ConfigAttributeError) and is_dataclass(error.object_type):
+        prefix = key[: key.rfind(".") + 1]
+        names = [f"{prefix}{item.name}" for item in fields(error.object_type)]
+        return unknown("setting", key, names)
+    if "is not a ListConfig" in str(error):
+        return UserError(f"{key}: allowed is a list, as in [a, b]")
+    return _mistyped(error)
 
 
 def _unknown_setting(key: str, root: DictConfig) -> UserError:

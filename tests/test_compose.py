@@ -35,3 +35,42 @@ def test_a_profile_without_its_schema_is_refused(conf, text):
 def test_a_setting_of_a_profile_without_its_schema_is_not_to_blame(conf):
     (conf / "cluster" / "mysite.yaml").write_text("partition: gpu\n")
     assert "or 'defaults: [slurm_schema]', as" in refused("cluster=mysite", "cluster.minutes=5")
+
+
+SLURM = "defaults:\n  - slurm_schema\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("partion: gpu", "unknown setting 'cluster.partion'. Did you mean 'cluster.partition'?"),
+        ("memory: 48G", "cluster.memory = 48G: allowed are numbers"),
+        ("setup: module load x", "cluster.setup: allowed is a list, as in [a, b]"),
+        ("gpus:", "cluster.gpus: Incompatible value 'None' for field of type 'int'"),
+    ],
+)
+def test_a_wrong_value_in_a_file_is_told_with_the_file(conf, text, line):
+    (conf / "cluster" / "mysite.yaml").write_text(f"{SLURM}{text}\n")
+    assert refused("cluster=mysite").startswith(f"conf/cluster/mysite.yaml: {line}")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("\tpartition: gpu", "line 3: is no YAML: found character"),
+        (
+            'partition: "gpu',
+            "line 4: is no YAML: while scanning a quoted scalar from line 3, found",
+        ),
+        ("gpus: 1\ngpus: 2", "line 4: is no YAML: while constructing a mapping from line 1, found"),
+    ],
+)
+def test_a_file_that_is_no_yaml_is_told_with_its_line(conf, text, line):
+    path = conf / "cluster" / "mysite.yaml"
+    path.write_text(f"{SLURM}{text}\n")
+    assert refused("cluster=mysite").startswith(f"{path}, {line}")
+
+
+def test_defaults_that_are_no_list_are_one_line(conf):
+    (conf / "cluster" / "mysite.yaml").write_text("defaults: slurm_schema\n")
+    assert refused("cluster=mysite").endswith("defaults must be a list (got str)")
