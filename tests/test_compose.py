@@ -74,3 +74,10 @@ def test_a_file_that_is_no_yaml_is_told_with_its_line(conf, text, line):
 def test_defaults_that_are_no_list_are_one_line(conf):
     (conf / "cluster" / "mysite.yaml").write_text("defaults: slurm_schema\n")
     assert refused("cluster=mysite").endswith("defaults must be a list (got str)")
+
+
+def test_hours_are_not_taken_for_minutes(conf):
+    """YAML 1.1 reads 24:00:00 as 86400, which would be sixty days."""
+    (conf / "cluster" / "mysite.yaml").write_text(f"{SLURM}minutes: 24:00:00\n")
+    line = "cluster.minutes = 86400: allowed 1 to 43200 (time limit in whole minutes, 1440 for 24 h"
+    assert refused("cluster=mysite").startswith(line)

@@ -26,7 +26,11 @@ class SlurmCfg:
     gpu_type: str = setting("", "kind of GPU, as in gres=gpu:KIND:1; empty: any")
     cpus: int = setting(4, "CPU cores", low=1)
     memory: float = setting(16.0, "memory, GB", above=0)
-    minutes: int = setting(720, "time limit; what is not finished by then is requeued", low=1)
+    minutes: int = setting(
+        720,
+        "time limit in whole minutes, 1440 for 24 hours; what is not finished by then is requeued",
+        low=1, high=30 * 24 * 60,
+    )  # fmt: skip
     signal_seconds: int = setting(
         120, "warning before the time limit; must be enough for an iteration", low=10
     )
