@@ -122,7 +122,7 @@ def _require_schemas(root: DictConfig, words: list[str]) -> None:
 
 
 def _require_name(word: str) -> None:
-    """Refuse a number, true or null for a group, which Hydra would answer with a traceback."""
+    """Refuse what is no file of a group: of a list Hydra would take the last, a schema as it is."""
     group, _, option = word.partition("=")
     if group not in GROUPS:
         return
@@ -130,8 +130,9 @@ def _require_name(word: str) -> None:
         value = OverridesParser.create().parse_override(word).value()
     except OverrideParseException:
         return  # compose will tell
-    if not isinstance(value, str | list):
-        raise unknown(group, option, sorted(path.stem for path in (CONF / group).glob("*.yaml")))
+    names = sorted(path.stem for path in (CONF / group).glob("*.yaml"))
+    if value not in names:
+        raise unknown(group, option, names)
 
 
 def _missing(error: MissingConfigException) -> UserError:

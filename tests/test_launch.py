@@ -82,6 +82,9 @@ def test_a_failure_in_the_foreground_stands_in_the_events(tmp_path):
     [
         (["encoder=pdfs"], "unknown encoder 'pdfs'. Did you mean 'pfds'? Allowed: branch_mlp"),
         (["encoder=3"], "unknown encoder '3'. Allowed: branch_mlp, dshc"),
+        (["encoder=[pfds,dshc]"], "unknown encoder '[pfds,dshc]'. Allowed: branch_mlp, dshc"),
+        (["encoder=[]"], "unknown encoder '[]'. Allowed: branch_mlp, dshc"),
+        (["encoder=schema"], "unknown encoder 'schema'. Allowed: branch_mlp, dshc"),
         (["task.noise=3"], "task.noise has settings of its own: write task.noise.NAME=VALUE"),
         (["seed=abc"], "seed = abc: allowed are whole numbers"),
         (["seed=-1"], "seed = -1: allowed 0 to"),
