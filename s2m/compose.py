@@ -19,6 +19,7 @@ from s2m.distill.config import DistillCfg, StudentCfg
 from s2m.encoders.config import EncoderCfg
 from s2m.errors import UserError, unknown
 from s2m.settings import validate
+from s2m.words import unreadable
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 GROUPS = [path.name for path in CONF.iterdir() if path.is_dir()]
@@ -54,6 +55,8 @@ def load(schema: type[T], name: str, words: list[str]) -> T:
         if word.startswith(("+", "~")):
             raise UserError(f"cannot use '{word}': write setting=value (+ is for +sweep only)")
         key = word.split("=")[0]
+        if not key:
+            raise unreadable(word)
         if key.split(".")[0] == "hydra":
             raise unknown("setting", key, [line.split("=")[0].strip() for line in describe(schema)])
         _require_name(word)
@@ -172,7 +175,9 @@ def _refused(error: HydraException, name: str, words: list[str]) -> UserError:
             return UserError("distill belongs to students: python -m s2m.distill --help")
         return _unknown_setting(foreign[1], compose(name))
     if isinstance(error, OverrideParseException):
-        return UserError(f"cannot read '{error.override}': write setting=value")
+        return unreadable(error.override)
+    if several := re.match(r"Ambiguous value for argument '(.*)'", str(error)):
+        return unreadable(several[1])
     return UserError(_first_line(error))
 
 

@@ -44,7 +44,10 @@ def main(words: list[str]) -> int:
     many = any(word in SWEEP_FLAGS for word in words)
     words = [word for word in words if word not in SWEEP_FLAGS]
     if not many and len(expand(words)) > 1:
-        raise UserError("the command names several runs: add -m to run them all")
+        raise UserError(
+            "the command names several runs: add -m to run them all, "
+            """or put a value with a comma in quotes: 'root="a,b"'"""
+        )
     cells = compose_cells(words)
     steps = make_steps(follow_ups(words), Path(cells[0].root), cells[0].experiment)
     return launch(cells, steps, many)

@@ -108,6 +108,16 @@ def test_bad_input_is_one_line(tmp_path, words, line):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_comma_in_the_root_is_told_apart_from_several_runs(tmp_path, capsys):
+    words = [*TINY, "dry=true"]
+    with pytest.raises(UserError, match="several runs: .* with a comma in quotes: 'root=\"a,b\"'"):
+        main([*words, f"root={tmp_path}/a,b"])
+    with pytest.raises(UserError, match="root must be .*a comma in it needs quotes: 'root=\"a,b"):
+        main(["-m", *words, f"root={tmp_path}/a,b"])
+    assert main([*words, f'root="{tmp_path}/a,b"']) == 0
+    assert "1 of 1 runs would be executed" in capsys.readouterr().out
+
+
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="cannot write to the folder of runs .*: File exists"):

@@ -14,6 +14,7 @@ from s2m.config import RunCfg
 from s2m.errors import UserError, unknown
 from s2m.run.identity import check_experiment, signature
 from s2m.settings import validate
+from s2m.words import unreadable
 
 SWEEPS = CONF.parent / "sweeps"
 KEYS = ("experiment", "cells")
@@ -78,7 +79,7 @@ def _product(words: list[str]) -> list[list[str]]:
     try:
         overrides = OverridesParser.create().parse_overrides(words)
     except OverrideParseException as error:
-        raise UserError(f"cannot read '{error.override}': write setting=value") from None
+        raise unreadable(error.override) from None
     for override in overrides:
         if override.value_type in UNLISTED:
             raise UserError(
@@ -117,7 +118,10 @@ def _check_shared(cells: list[RunCfg]) -> None:
     for name in SHARED:
         values = [getattr(cfg, name) for cfg in cells]
         if any(value != values[0] for value in values):
-            raise UserError(f"{name} must be the same for all runs of a command")
+            line = f"{name} must be the same for all runs of a command"
+            if name == "root":
+                line += """ (a comma in it needs quotes: 'root="a,b"')"""
+            raise UserError(line)
     check_experiment(cells[0].experiment)
 
 
