@@ -1,5 +1,7 @@
 """The launch command in the foreground: identity, resume, one-line errors."""
 
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -7,6 +9,8 @@ import sys
 import pytest
 
 from s2m import status
+from s2m.compose import load
+from s2m.config import RunCfg
 from s2m.errors import UserError
 from s2m.launch import main
 from s2m.outcomes import CODES, STOPPED
@@ -134,3 +138,10 @@ def test_help_lists_the_groups_of_a_run(capsys):
 def test_help_lists_the_settings_of_a_cluster(capsys, name):
     main(["--help"])
     assert f"\n  {name}=" in capsys.readouterr().out
+
+
+def test_help_tells_how_options_of_sbatch_are_written(capsys):
+    main(["--help"])
+    (example,) = re.findall(r"as in ('cluster.sbatch=.*')", capsys.readouterr().out)
+    cfg = load(RunCfg, "config", ["cluster=slurm", *shlex.split(example)])
+    assert cfg.cluster.sbatch == ["--mail-type=FAIL"]

@@ -41,7 +41,9 @@ class SlurmCfg:
     patience: float = setting(60.0, "seconds to go on trying when sbatch is refused", low=0)
     python: str = setting("", "command of the job's interpreter; empty: the one in use here")
     setup: list[str] = setting([], "shell lines before it (module load ...)")
-    sbatch: list[str] = setting([], "further options of sbatch, as in [--mail-type=FAIL]")
+    sbatch: list[str] = setting(
+        [], """further options of sbatch, as in 'cluster.sbatch=["--mail-type=FAIL"]'"""
+    )
     srun: list[str] = setting([], "further arguments of srun")
 
 
