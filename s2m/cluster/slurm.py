@@ -76,7 +76,11 @@ class Batch:
 
 def check(cfg: SlurmCfg, root: Path) -> None:
     """Refuse, before anything is written, what SLURM or the shell of the job would misread."""
-    _options(cfg.sbatch)
+    if "gres" in _options(cfg.sbatch) and cfg.gpus:
+        raise UserError(
+            f"cluster.sbatch = {cfg.sbatch}: --gres is set by cluster.gpus = {cfg.gpus} and "
+            "cluster.gpu_type; set these, or cluster.gpus=0 to give --gres yourself"
+        )
     for name in ("partition", "account", "qos", "constraint", "gpu_type", "sbatch", "srun"):
         _require_one_line(f"cluster.{name}", getattr(cfg, name))
     _require_one_line("root", str(root))

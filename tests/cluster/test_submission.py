@@ -13,7 +13,7 @@ from s2m.cluster.estimate import estimate
 from s2m.cluster.plan import make_plan
 from s2m.cluster.preview import _cost
 from s2m.cluster.queue import Queue, complaint, final_states
-from s2m.cluster.slurm import Batch, _is_permanent, _pauses, batches, script
+from s2m.cluster.slurm import Batch, _is_permanent, _pauses, batches, check, parameters, script
 from s2m.cluster.snapshot import PARTS, freeze, source_files
 from s2m.compose import CONF
 from s2m.errors import UserError
@@ -52,6 +52,14 @@ def test_runs_that_share_a_gpu_may_cost_more_than_was_measured(tmp_path):
     assert alone.startswith("about 24.0 GPU-hours") and "more if" not in alone
     assert packed.startswith("about 12.0 GPU-hours")
     assert packed.endswith("; more if those runs had a GPU to themselves)")
+
+
+def test_gpus_are_asked_for_in_one_place(tmp_path):
+    """What cluster.gpus says would replace the option without a word."""
+    with pytest.raises(UserError, match=r"--gres is set by cluster.gpus = 1 and cluster.gpu_type"):
+        check(SlurmCfg(sbatch=["--gres=gpu:a100:2"]), tmp_path)
+    cfg = SlurmCfg(gpus=0, sbatch=["--gres=shard:1"])
+    assert parameters(cfg, "name", tmp_path)["additional_parameters"]["gres"] == "shard:1"
 
 
 def test_runs_are_packed_and_arrays_are_no_larger_than_allowed(tmp_path):
