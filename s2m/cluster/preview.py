@@ -49,10 +49,11 @@ def _cost(due: list[Cell]) -> str:
         source = "a forecast from published runs of this size: none was measured yet"
     disk = f"{cost.bytes / 1e6:,.0f} MB of disk"
     if isinstance(cfg.cluster, SlurmCfg):
-        hours = cost.seconds / 3600 * cfg.cluster.gpus / cfg.cluster.pack
+        gpus, cpus = cfg.cluster.gpus, cfg.cluster.cpus
+        hours = cost.seconds / 3600 * (gpus or cpus) / cfg.cluster.pack
         if cfg.cluster.pack > 1:
-            source += "; more if those runs had a GPU to themselves"
-        return f"about {hours:,.1f} GPU-hours and {disk} ({source})"
+            source += f"; more if those runs had {'a GPU' if gpus else 'the cores'} to themselves"
+        return f"about {hours:,.1f} {'GPU' if gpus else 'core'}-hours and {disk} ({source})"
     return f"about {duration(cost.seconds)} of one core and {disk} ({source})"
 
 

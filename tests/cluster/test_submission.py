@@ -54,6 +54,11 @@ def test_runs_that_share_a_gpu_may_cost_more_than_was_measured(tmp_path):
     assert packed.endswith("; more if those runs had a GPU to themselves)")
 
 
+def test_jobs_without_a_gpu_cost_hours_of_their_cores(tmp_path):
+    words = ("budget=paper", "cluster.gpus=0", "cluster.cpus=3", "seed=1,2")
+    assert _cost(plan(tmp_path, *words)).startswith("about 72.0 core-hours and ")
+
+
 def test_gpus_are_asked_for_in_one_place(tmp_path):
     """What cluster.gpus says would replace the option without a word."""
     with pytest.raises(UserError, match=r"--gres is set by cluster.gpus = 1 and cluster.gpu_type"):
