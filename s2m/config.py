@@ -162,6 +162,14 @@ class CurriculumCfg:
         True, "start each level at random episode times (those episodes do not count)"
     )
 
+    def check(self) -> None:
+        """Refuse a curriculum that begins beyond its end."""
+        if self.start > self.stop:
+            raise UserError(
+                f"curriculum.start = {self.start}: allowed are at most as many balls as "
+                f"curriculum.stop = {self.stop}"
+            )
+
 
 @dataclass
 class BallPhysicsCfg:
@@ -282,7 +290,7 @@ class BudgetCfg:
 class EvaluationCfg:
     """The episodes that a trained policy is judged by (paper, section 5.1)."""
 
-    levels: list[int] = setting([1, 2, 3, 4, 5], "numbers of balls", low=1, high=5)
+    levels: list[int] = setting([1, 2, 3, 4, 5], "numbers of balls", low=1, high=5, distinct=True)
     episodes: int = setting(100, "episodes per number of balls", low=1)
     seed: int = setting(1000, "seed of the episodes", low=0, high=2**63 - 1)
     selection_episodes: int = setting(

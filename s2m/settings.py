@@ -16,15 +16,16 @@ def setting(
     high: float | None = None,
     above: float | None = None,
     length: int | None = None,
+    distinct: bool = False,
     choices: Sequence[str] | None = None,
 ) -> Any:
     """Declare a dataclass field with its meaning (and unit) and what it may be.
 
     `low` and `high` are inclusive bounds, `above` an exclusive lower one; for a list they hold for
-    every item, and `length` is its exact number of items.
+    every item, `length` is its exact number of items, and `distinct` that none stands there twice.
     """
     limits = {"low": low, "high": high, "above": above, "length": length, "choices": choices}
-    metadata = {"meaning": meaning, **limits}
+    metadata = {"meaning": meaning, "distinct": distinct, **limits}
     if isinstance(default, list | dict) or is_dataclass(default):
         return field(default_factory=lambda: _copy(default), metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -55,6 +56,8 @@ def _check(name: str, value: Any, rule: Any) -> None:
         raise unknown(name, value, rule["choices"])
     if rule["length"] is not None and len(value) != rule["length"]:
         raise UserError(f"{name} = {value}: needs {rule['length']} values ({rule['meaning']})")
+    if rule["distinct"] and len(set(value)) < len(value):
+        raise UserError(f"{name} = {value}: needs every value once ({rule['meaning']})")
     numeric = any(rule[bound] is not None for bound in ("low", "high", "above"))
     if value == [] and numeric:
         raise UserError(f"{name} = []: needs at least one value ({rule['meaning']})")
@@ -69,8 +72,8 @@ def _check(name: str, value: Any, rule: Any) -> None:
         )
         if not inside:
             raise UserError(f"{name} = {value}: allowed {_range(rule)} ({rule['meaning']})")
-        if math.isnan(number):
-            raise UserError(f"{name} = {value}: allowed are numbers ({rule['meaning']})")
+        if isinstance(number, float) and not math.isfinite(number):
+            raise UserError(f"{name} = {value}: allowed are finite numbers ({rule['meaning']})")
 
 
 def _range(rule: Any) -> str:
