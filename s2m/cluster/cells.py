@@ -1,6 +1,8 @@
 """The cells of a sweep: from the words of a command to one checked config per run."""
 
+import shlex
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -9,7 +11,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ValueType
 from hydra.errors import HydraException, OverrideParseException
 
-from s2m.compose import CONF, load
+from s2m.compose import CONF, broken_yaml, load
 from s2m.config import RunCfg
 from s2m.errors import UserError, unknown
 from s2m.run.identity import check_experiment, signature
@@ -28,7 +30,7 @@ UNLISTED = (ValueType.INTERVAL_SWEEP, ValueType.GLOB_CHOICE_SWEEP)
 def sweep_names() -> dict[str, str]:
     """Return the named sweeps and the first line of each."""
     return {
-        path.stem: path.read_text().splitlines()[0].lstrip("# ")
+        path.stem: path.read_text(errors="replace").partition("\n")[0].lstrip("# ")
         for path in sorted(SWEEPS.glob("*.yaml"))
     }
 
@@ -45,7 +47,7 @@ def expand(words: list[str]) -> list[list[str]]:
     named = [] if "experiment" in given else [f"experiment={sweep['experiment']}"]
     cells = []
     for line in sweep["cells"]:
-        own = [word for word in str(line).split() if _key(word) not in given]
+        own = [word for word in line.split() if _key(word) not in given]
         cells += _product([*named, *own, *rest])
     return cells
 
@@ -53,7 +55,7 @@ def expand(words: list[str]) -> list[list[str]]:
 def follow_ups(words: list[str]) -> list[str]:
     """Return the commands that come after the runs of a named sweep."""
     sweep, _ = _take_sweep(words)
-    return [str(line) for line in sweep.get("then", [])] if sweep else []
+    return sweep.get("then", []) if sweep else []
 
 
 def _take_sweep(words: list[str]) -> tuple[dict[str, Any] | None, list[str]]:
@@ -61,14 +63,41 @@ def _take_sweep(words: list[str]) -> tuple[dict[str, Any] | None, list[str]]:
     chosen = [word for word in words if _key(word) == "sweep"]
     if not chosen:
         return None, rest
-    name = chosen[-1].split("=", 1)[1] if "=" in chosen[-1] else ""
-    path = SWEEPS / f"{name}.yaml"
+    name = chosen[-1].partition("=")[2]
     if name not in sweep_names():
         raise unknown("sweep", name, sweep_names())
-    content = yaml.safe_load(path.read_text())
+    return _read(SWEEPS / f"{name}.yaml"), rest
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return what a sweep file says: `cells` and `then` are lists of text, each line a command."""
+    try:
+        with path.open("rb") as file:
+            content = yaml.safe_load(file)
+    except yaml.YAMLError as error:
+        raise broken_yaml(error) from None
     if not isinstance(content, dict) or set(content) - set(OPTIONAL) != set(KEYS):
         raise UserError(f"{path} must have the keys {', '.join(KEYS)}, and may have then")
-    return content, rest
+    if not isinstance(content["experiment"], str | int):
+        raise UserError(f"{path}: experiment must be the name of a folder")
+    for key, example in {"cells": "encoder=pfds seed=40,41", "then": "-m s2m.status"}.items():
+        lines = content.get(key, [])
+        if not isinstance(lines, list) or not all(isinstance(x, str) and x.strip() for x in lines):
+            raise UserError(f"{path}: {key} must be a list of text, each line like '- {example}'")
+    if not content["cells"]:
+        raise UserError(f"{path}: cells must have at least one line")
+    for line in content.get("then", []):
+        _require_command(line, path)
+    return content
+
+
+def _require_command(line: str, path: Path) -> None:
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise UserError(f"{path}: then: {line}: {str(error).lower()}") from None
+    if words[0] in ("", "-m") and len(words) == 1:
+        raise UserError(f"{path}: then: {line}: write a script, or -m and a module")
 
 
 def _key(word: str) -> str:

@@ -2,8 +2,9 @@
 
 import pytest
 
-from s2m.cluster.cells import compose_cells, expand, sweep_names
+from s2m.cluster.cells import compose_cells, expand, follow_ups, sweep_names
 from s2m.errors import UserError
+from s2m.launch import main
 
 
 def rows(cells):
@@ -77,3 +78,57 @@ def test_one_bad_cell_stops_the_whole_command_with_one_line(words, line):
 
 def test_words_without_commas_are_one_cell():
     assert expand(["encoder=pfds"]) == [["encoder=pfds"]]
+
+
+@pytest.fixture
+def sweep(tmp_path, monkeypatch):
+    """Return the path of a sweep file that a test may write, the only one there is."""
+    monkeypatch.setattr("s2m.cluster.cells.SWEEPS", tmp_path)
+    return tmp_path / "mine.yaml"
+
+
+HEAD = "# Mine.\nexperiment: mine\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", " must have the keys experiment, cells, and may have then"),
+        ("experiment:\ncells: [seed=1]\n", ": experiment must be the name of a folder"),
+        (f"{HEAD}cells:\n", ": cells must be a list of text, each line like '- encoder=pfds seed"),
+        (f"{HEAD}cells: encoder=pfds\n", ": cells must be a list of text"),
+        (f"{HEAD}cells:\n  - seed: 1\n", ": cells must be a list of text"),
+        (f"{HEAD}cells:\n  -\n", ": cells must be a list of text"),
+        (f"{HEAD}cells: []\n", ": cells must have at least one line"),
+        (f'{HEAD}cells:\n  - "seed=1\n', ", line 5: is no YAML: while scanning a quoted scalar fr"),
+        (f"{HEAD}cells: [seed=1]\nthen:\n", ": then must be a list of text, each line like '- -m"),
+        (f"{HEAD}cells: [seed=1]\nthen: analysis/x.py\n", ": then must be a list of text"),
+        (f"{HEAD}cells: [seed=1]\nthen: ['']\n", ": then must be a list of text"),
+        (f"{HEAD}cells: [seed=1]\nthen: ['-m']\n", ": then: -m: write a script, or -m and a mod"),
+        (f"{HEAD}cells: [seed=1]\nthen: ['x.py \"a']\n", ': then: x.py "a: no closing quotation'),
+    ],
+)
+def test_a_wrong_sweep_file_is_one_line_with_its_name(sweep, text, line):
+    sweep.write_text(text)
+    with pytest.raises(UserError) as error:
+        follow_ups(["+sweep=mine"])
+    assert str(error.value).startswith(f"{sweep}{line}") and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("text", [b"", b"\n# Mine.\n", b"\xff"])
+def test_a_sweep_file_without_a_first_line_spoils_nothing_else(sweep, text, capsys):
+    sweep.write_bytes(text)
+    assert main(["--help"]) == 0
+    assert "\n  mine " in capsys.readouterr().out
+
+
+def test_a_sweep_file_that_is_no_text_is_one_line(sweep):
+    sweep.write_bytes(b"\xff")
+    with pytest.raises(UserError, match=f"^a file is no YAML: .*{sweep}"):
+        expand(["+sweep=mine"])
+
+
+def test_an_open_quote_in_a_cell_is_one_line(sweep):
+    sweep.write_text(f"{HEAD}cells:\n  - encoder=pfds root='a\n")
+    with pytest.raises(UserError, match="^cannot read 'root='a': write setting=value"):
+        expand(["+sweep=mine"])
