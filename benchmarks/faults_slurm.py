@@ -25,6 +25,7 @@ from tests.faults.cluster import (
 )
 from tests.faults.runs import differences, fingerprint, finish, kinds
 from tests.waiting import wait_for
+from tests.words import latest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "slurm"))
 from devcluster import DevCluster  # noqa: E402  # pyright: ignore[reportMissingImports]
@@ -60,7 +61,7 @@ def cluster_of() -> Iterator[tuple[Any, Path]]:
 def submit(root: Path, *words: str) -> list[RunFolder]:
     """Submit runs and return their folders."""
     with contextlib.redirect_stdout(io.StringIO()):
-        launch(["-m", *SLURM, f"root={root}", *words])
+        launch(["-m", *latest(*SLURM, f"root={root}", *words)])
     return list(find_runs(root))
 
 

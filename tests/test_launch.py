@@ -17,6 +17,7 @@ from s2m.outcomes import CODES, STOPPED
 from s2m.run.folder import find_runs
 from s2m.run.journal import Journal
 from tests.waiting import wait_for
+from tests.words import latest
 
 TINY = ["sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=4", "budget.iterations=6"]
 
@@ -62,7 +63,7 @@ def until_stopped(command, root, after):
 
 
 def test_ctrl_c_checkpoints_and_the_same_command_goes_on(tmp_path):
-    words = [*TINY, "budget.iterations=4000", f"root={tmp_path}"]
+    words = latest(*TINY, "budget.iterations=4000", f"root={tmp_path}")
     command = [sys.executable, "-m", "s2m.launch", *words]
     until_stopped(command, tmp_path, 0)
     (run,) = find_runs(tmp_path)
@@ -110,7 +111,7 @@ def test_a_failure_in_the_foreground_stands_in_the_events(tmp_path):
 )
 def test_bad_input_is_one_line(tmp_path, words, line):
     with pytest.raises(UserError) as error:
-        main([*TINY, f"root={tmp_path}", *words])
+        main(latest(*TINY, f"root={tmp_path}", *words))
     assert str(error.value).startswith(line) and "\n" not in str(error.value)
     assert not list(tmp_path.iterdir())
 

@@ -1,6 +1,7 @@
 """The cells of a sweep: from the words of a command to one checked config per run."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -41,12 +42,14 @@ def expand(words: list[str]) -> list[list[str]]:
     What the command line sets takes the place of the sweep's own setting of that name.
     """
     sweep, rest = _take_sweep(words)
+    _require_once(rest)
     if sweep is None:
         return _product(rest)
     given = {_key(word) for word in rest}
     named = [] if "experiment" in given else [f"experiment={sweep['experiment']}"]
     cells = []
     for line in sweep["cells"]:
+        _require_once(line.split())
         own = [word for word in line.split() if _key(word) not in given]
         cells += _product([*named, *own, *rest])
     return cells
@@ -63,7 +66,9 @@ def _take_sweep(words: list[str]) -> tuple[dict[str, Any] | None, list[str]]:
     chosen = [word for word in words if _key(word) == "sweep"]
     if not chosen:
         return None, rest
-    name = chosen[-1].partition("=")[2]
+    if len(chosen) > 1:
+        raise UserError(f"'{' '.join(chosen)}': give one sweep, and launch others after it")
+    name = chosen[0].partition("=")[2]
     if name not in sweep_names():
         raise unknown("sweep", name, sweep_names())
     return _read(SWEEPS / f"{name}.yaml"), rest
@@ -102,6 +107,19 @@ def _require_command(line: str, path: Path) -> None:
 
 def _key(word: str) -> str:
     return word.split("=", 1)[0].lstrip("+")
+
+
+def _require_once(words: Sequence[str]) -> None:
+    """Refuse a setting that is given twice: Hydra would take the last without a word."""
+    values: dict[str, str] = {}
+    for word in words:
+        key, _, value = word.partition("=")
+        if key in values:
+            raise UserError(
+                f"'{key}={values[key]}' and '{word}': give {key} once, or {key}={values[key]},"
+                f"{value} with -m to run both"
+            )
+        values[key] = value
 
 
 def _product(words: list[str]) -> list[list[str]]:

@@ -10,6 +10,7 @@ from s2m.run.journal import Journal
 from s2m.run.metrics import deterministic
 from s2m.stages import execute
 from tests.waiting import wait_for
+from tests.words import latest
 
 TINY = [
     "sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=4", "budget.iterations=6",
@@ -24,7 +25,7 @@ LONG = [
 
 
 def launch(root, *words):
-    return main(["-m", *TINY, f'root="{root}"', *words])
+    return main(["-m", *latest(*TINY, f'root="{root}"', *words)])
 
 
 def entries(root):

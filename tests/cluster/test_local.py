@@ -19,6 +19,7 @@ from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
 from s2m.run.lock import current_attempt
 from tests.waiting import wait_for
+from tests.words import latest
 
 TINY = [
     "sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=4", "budget.iterations=6",
@@ -30,7 +31,7 @@ ENDLESS = ["budget.iterations=3000", "sim.pause=0.02"]
 
 
 def launch(root, *words):
-    return [sys.executable, "-m", "s2m.launch", "-m", *TINY, f"root={root}", *words]
+    return [sys.executable, "-m", "s2m.launch", "-m", *latest(*TINY, f"root={root}", *words)]
 
 
 def test_a_sweep_runs_once_and_only_what_is_missing_runs_again(tmp_path, capsys):

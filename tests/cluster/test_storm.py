@@ -8,6 +8,7 @@ from s2m.run.folder import RunFolder, find_runs
 from tests.faults.cluster import IDLE, SLURM, failing, finished, preemption_storm
 from tests.faults.runs import differences, fingerprint, finish, kinds
 from tests.waiting import wait_for
+from tests.words import latest
 
 pytestmark = pytest.mark.slurm
 
@@ -16,7 +17,7 @@ def test_an_array_of_packs_that_is_preempted_twice_ends_bit_equal(slurm, tmp_pat
     """One element of an array has the array's own id, which must not mean all of them."""
     root = tmp_path / "runs"
     words = [*SLURM, *IDLE, f"root={root}", "seed=1,2,3", "cluster.pack=2"]
-    main(["-m", *words, "budget.iterations=40", "sim.pause=0.2"])
+    main(["-m", *latest(*words, "budget.iterations=40", "sim.pause=0.2")])
     assert min(preemption_storm(slurm, root, 2)) >= 2
     for run in find_runs(root):
         config = run.config()

@@ -13,11 +13,12 @@ from s2m.run.lock import current_attempt
 from tests.faults.runs import TEACHER
 from tests.processes import mentioning
 from tests.waiting import wait_for
+from tests.words import latest
 
 
 def command(root: Path, *words: str) -> list[str]:
     """Return the words of a launch of tiny runs, two at a time."""
-    given = [*TEACHER, f"root={root}", "cluster.workers=2", *words]
+    given = latest(*TEACHER, f"root={root}", "cluster.workers=2", *words)
     return [sys.executable, "-m", "s2m.launch", "-m", *given]
 
 
