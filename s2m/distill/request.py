@@ -1,10 +1,13 @@
 """From the words of a command to a checked student config; needs no torch, so a login node can."""
 
 import os
-import re
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import OverrideParseException
 
 from s2m.compose import CONF, from_dict, load
 from s2m.config import RunCfg
@@ -14,13 +17,15 @@ from s2m.run.files import read_json
 from s2m.run.folder import RunFolder, saved
 from s2m.run.identity import LEARNER, check_experiment
 from s2m.run.seal import sum_in
+from s2m.words import quoted
 
 WHO = f"a run folder, a teacher.json of analysis/make_tables.py, or {', '.join(AGENTS)}"
 
 
 def compose_student(words: list[str]) -> StudentCfg:
     """Return the student that a command asks for, in the task of its teacher."""
-    teacher = next((word.split("=", 1)[1] for word in words if word.startswith("teacher=")), "")
+    given = next((word.split("=", 1)[1] for word in words if word.startswith("teacher=")), "")
+    teacher = _unquoted(given)
     if not teacher:
         raise UserError(f"who teaches? Give teacher=..., {WHO}")
     if teacher in AGENTS:
@@ -28,9 +33,19 @@ def compose_student(words: list[str]) -> StudentCfg:
         cfg.taught_by = TaughtByCfg(variant=teacher)
         cfg.root, cfg.experiment = cfg.root or "runs", cfg.experiment or "default"
     else:
-        cfg = _of_run(find_teacher(teacher), words)
+        # Its path is set later, and may hold what Hydra could not read.
+        rest = [word for word in words if not word.startswith("teacher=")]
+        cfg = _of_run(find_teacher(teacher), rest)
     check_experiment(cfg.experiment)
     return cfg
+
+
+def _unquoted(value: str) -> str:
+    """Return a path, which may be given in quotes as every other text."""
+    if value.startswith(("'", '"')):
+        with suppress(OverrideParseException):
+            return str(OverridesParser.create().parse_override(f"teacher={value}").value())
+    return value
 
 
 def find_teacher(name: str) -> RunFolder:
@@ -101,13 +116,5 @@ def _inherited(run: RunCfg, words: list[str]) -> list[str]:
     return found
 
 
-def _quoted(found: re.Match[str]) -> str:
-    return 2 * found[1] + ("\\'" if found[2] else "")
-
-
 def _word(value: Any) -> str:
-    """Write a value so that Hydra reads nothing else into it."""
-    if isinstance(value, str):
-        # In quotes a backslash means itself, except before a quote.
-        return "'" + re.sub(r"(\\*)('|$)", _quoted, value) + "'"
-    return str(value).replace(" ", "")
+    return quoted(value) if isinstance(value, str) else str(value).replace(" ", "")

@@ -16,6 +16,7 @@ from s2m.run import checkpoint
 from s2m.run.folder import RunFolder
 from s2m.run.identity import folder_name, signature
 from s2m.status import survey
+from s2m.words import quoted
 
 
 def test_a_student_takes_over_what_its_teacher_had(teacher):
@@ -56,6 +57,18 @@ def test_who_a_student_is_depends_on_the_teacher_and_not_on_its_place(teacher, t
     changed = first | {"taught_by": first["taught_by"] | {"checkpoint": "0" * 64}}
     assert signature(changed) != signature(first)
     assert folder_name(first).startswith("tactset-s40-")
+
+
+@pytest.mark.parametrize("name", ["it's", "a(b", "a=b, c", 'say "x"', "${a}"])
+def test_any_path_can_teach_with_quotes_and_without(teacher, tmp_path, name):
+    copy = tmp_path / name / "small" / "run"
+    shutil.copytree(teacher.path, copy)
+    for word in (f"teacher={copy}", f"teacher={quoted(str(copy))}"):
+        assert compose_student([word]).teacher == str(copy)
+
+
+def test_an_agent_can_be_given_in_quotes():
+    assert compose_student(["teacher='lqr'"]).taught_by.variant == "lqr"
 
 
 def test_the_choice_of_the_analysis_can_teach(teacher, tmp_path):
