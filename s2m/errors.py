@@ -1,6 +1,7 @@
 """Mistakes of a user, told in one line: what was wrong, what is allowed, what to do."""
 
 import difflib
+import io
 import logging
 import os
 import select
@@ -37,8 +38,19 @@ def _reader_left() -> bool:
     return any(events & (select.POLLERR | select.POLLHUP) for _, events in poll.poll(0))
 
 
+def print_anything() -> None:
+    """Let stdout and stderr show as escapes what their encoding has no characters for.
+
+    A dash or a path in the words of a run must not end it.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def run_command(command: Callable[[list[str]], int | None]) -> None:
     """Run a command line tool: user errors become one line on stderr and exit code 2."""
+    print_anything()
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_Harmless("%(message)s"))
     try:

@@ -10,7 +10,7 @@ import sys
 import traceback
 from contextlib import suppress
 
-from s2m.errors import UserError
+from s2m.errors import UserError, print_anything
 from s2m.outcomes import BUSY, CODES, FAILED
 from s2m.progress import Progress
 from s2m.run.events import Events
@@ -61,6 +61,7 @@ def record_failure(folder: RunFolder, error: Exception) -> None:
 if __name__ == "__main__":
     from s2m.sim.isaaclab_app import leave
 
+    print_anything()
     try:
         code = main(sys.argv[1:])
     except UserError as error:

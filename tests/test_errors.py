@@ -46,6 +46,15 @@ def test_a_reader_that_leaves_ends_a_command_quietly(size):
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
 
 
+def test_what_the_output_has_no_characters_for_is_shown_as_an_escape():
+    code = "from s2m.errors import run_command; run_command(lambda words: print('level \u2013'))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, b"level \\u2013\n"), done.stderr
+
+
 def test_another_broken_pipe_keeps_its_traceback():
     code = "from s2m.errors import run_command; import os; r, w = os.pipe(); os.close(r); "
     code += "run_command(lambda words: os.write(w, b'x'))"

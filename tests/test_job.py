@@ -1,9 +1,12 @@
 """What an attempt leaves behind when it fails."""
 
+import os
+import subprocess
+import sys
 from dataclasses import asdict, replace
 
 from s2m import job
-from s2m.outcomes import CODES, FAILED
+from s2m.outcomes import CODES, FAILED, FINISHED
 from s2m.run.events import Events
 from s2m.run.files import LineFile, write_sealed
 from s2m.run.lock import RunLock
@@ -54,3 +57,14 @@ def test_a_failing_orphan_charges_nothing_to_the_attempt_that_took_over(tmp_path
     monkeypatch.setattr(job, "execute", fail)
     assert job.main([str(folder.path)]) == CODES[FAILED]
     assert failures(folder) == []
+
+
+def test_a_log_of_another_encoding_does_not_end_a_run(tmp_path):
+    """Criteria without a value are written as a dash."""
+    folder = create(tmp_path / "run", "budget.iterations=1", "evaluate.episodes=2")
+    done = subprocess.run(
+        [sys.executable, "-m", "s2m.job", str(folder.path)], capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+    )  # fmt: skip
+    assert done.returncode == CODES[FINISHED], done.stderr
+    assert b"\\u2013" in done.stdout and failures(folder) == []

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from s2m.cluster.local import Pool
 from s2m.cluster.state import in_words, inspect, total_iterations
-from s2m.errors import UserError
+from s2m.errors import UserError, print_anything
 from s2m.outcomes import CODES, FAILED, STOPPED
 from s2m.run.clock import timestamp
 from s2m.run.events import Events
@@ -41,6 +41,7 @@ class Pack:
 
     def __call__(self) -> None:
         """Execute the runs; leave with REQUEUE if SLURM wants the node back before they end."""
+        print_anything()
         due, broken = self._sort()
         console = Console(width=140)
         pool = Pool(due, workers=len(self.runs), console=console, threads=self.threads)
