@@ -68,7 +68,9 @@ class Mirror:
 
     def _last_words(self) -> str:
         code = self._process.returncode if self._process else None
-        lines = self.folder.tracking_log.read_text(errors="replace").strip().splitlines()
+        lines = []
+        with suppress(OSError):  # of a log that somebody has deleted
+            lines = self.folder.tracking_log.read_text(errors="replace").strip().splitlines()
         return lines[-1] if lines and code == 1 else f"the mirror ended with exit code {code}"
 
     def _give_up(self, reason: str) -> None:

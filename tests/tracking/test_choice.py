@@ -1,5 +1,8 @@
 """Now, later or never; and no key anywhere in a run folder."""
 
+import subprocess
+import sys
+
 import pytest
 
 from s2m.config import TrackingCfg
@@ -10,6 +13,7 @@ from s2m.run.identity import signature
 from s2m.tracking.choice import choose
 from s2m.tracking.contents import run_id
 from s2m.tracking.key import has_key
+from s2m.tracking.mirror import Mirror
 from tests.test_train import create
 
 
@@ -82,3 +86,14 @@ def test_bad_input_is_one_line(tmp_path):
         with pytest.raises(UserError) as error:
             main([*TINY, f"root={tmp_path}", word])
         assert str(error.value).startswith(said) and "\n" not in str(error.value)
+
+
+def test_a_mirror_that_ends_and_leaves_no_words_is_noted(tmp_path):
+    folder, said = create(tmp_path / "run"), []
+    mirror = Mirror(folder, said.append)
+    mirror._process = subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
+    mirror._process.wait()
+    assert not folder.tracking_log.exists()
+    mirror.check()
+    (line,) = said
+    assert line.startswith("W&B: the mirror ended with exit code 1; the run goes on")
