@@ -52,7 +52,7 @@ def main(words: list[str]) -> None:
     for k in range(1, MAX_BALLS + 1):
         values = measure(trained, k, int(samples))
         table.add_row(str(k), *(f"{value:.2e}" for value in values.values()))
-    console = Console()
+    console = Console(markup=False)
     console.print(
         f"{trained.folder.path.name}, iteration {trained.checkpoint.iteration}: change of the "
         f"action (12 numbers of order 1) under slot permutations\n{name} is invariant under "

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress as Bar
 from rich.table import Table
 
@@ -148,7 +149,7 @@ def _bar(console: Console | None, name: str) -> Iterator[Callable[[int, int], No
     if not console.is_terminal:
         console.print(f"evaluating {name}", highlight=False)
     with Bar(console=console, transient=True, disable=not console.is_terminal) as bars:
-        task = bars.add_task(name)
+        task = bars.add_task(escape(name))
         yield lambda step, total: bars.update(task, completed=step, total=total)
 
 
@@ -164,7 +165,7 @@ def main(words: list[str]) -> None:
         raise UserError(f"out = {cfg.out}: allowed is a .csv file")
     if cfg.store and not cfg.run:
         raise UserError("store = true: needs run=FOLDER, the run whose evaluation is replaced")
-    console = Console()
+    console = Console(markup=False)
     if not console.is_terminal:
         console.width = 120
     if out:

@@ -58,7 +58,8 @@ def launch(cells: Sequence[RunCfg | StudentCfg], steps: list[Step], many: bool) 
 
     One cell alone, without `many`, runs in this process.
     """
-    console = Console(soft_wrap=True)
+    # Paths and the environment may hold square brackets, which are no markup.
+    console = Console(soft_wrap=True, markup=False)
     if not console.is_terminal:
         console.width = 140
     cfg = cells[0]
@@ -72,7 +73,7 @@ def launch(cells: Sequence[RunCfg | StudentCfg], steps: list[Step], many: bool) 
         except SlurmError as error:
             if not cfg.dry:
                 raise
-            console.print(f"not checked against a cluster: {error}", markup=False)
+            console.print(f"not checked against a cluster: {error}")
     if cfg.dry:
         from s2m.cluster.preview import preview
 
@@ -201,9 +202,9 @@ def _due(plan: list[Cell], queue: Queue | None, console: Console) -> list[Cell]:
             console.print("squeue does not answer: runs that were submitted count as queued")
     for cell in left:
         if cell.state.status == UNREADABLE:
-            console.print(f"unreadable: {cell.state.failure}", markup=False, highlight=False)
+            console.print(f"unreadable: {cell.state.failure}", highlight=False)
         if cell.state.doubt:
-            console.print(one_line(cell.state.doubt), markup=False, highlight=False)
+            console.print(one_line(cell.state.doubt), highlight=False)
     return [cell for cell in plan if cell.due()]
 
 

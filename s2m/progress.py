@@ -65,7 +65,8 @@ class Progress:
     @classmethod
     def automatic(cls) -> "Progress":
         """Choose the live panel on a terminal and plain lines elsewhere."""
-        console = Console()
+        # What it shows may come from anywhere, as the last words of a server.
+        console = Console(markup=False)
         return cls(console, live=console.is_terminal)
 
     @classmethod

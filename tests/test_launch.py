@@ -132,6 +132,16 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
         main([*TINY, f"root={tmp_path / 'file'}"])
 
 
+def test_brackets_of_paths_and_environment_are_no_markup(tmp_path, monkeypatch, capsys):
+    words = ["-m", *TINY, f'root="{tmp_path}/a[/b]"']
+    main([*words, "dry=true"])
+    assert "a[/b]" in capsys.readouterr().out
+    monkeypatch.setattr("s2m.launch._pool", lambda *_: 0)
+    monkeypatch.setenv("WANDB_MODE", "[/x]")
+    assert main(words) == 0
+    assert "WANDB_MODE=[/x] is unknown" in capsys.readouterr().out
+
+
 def test_help_lists_the_groups_of_a_run(capsys):
     main(["--help"])
     text = capsys.readouterr().out

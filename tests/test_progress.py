@@ -56,6 +56,11 @@ def test_the_panel_shows_criteria_thresholds_and_terms(tmp_path):
         assert expected in text, expected
 
 
+def test_words_from_elsewhere_are_no_markup(capsys):
+    Progress.automatic().say("W&B: no answer from [/graphql]")
+    assert capsys.readouterr().out == "W&B: no answer from [/graphql]\n"
+
+
 def test_time_to_the_next_level_is_that_of_the_slowest_criterion(tmp_path):
     cfg = load(RunCfg, "config", TINY)
     progress = Progress(Console(file=io.StringIO()), live=False)

@@ -97,7 +97,7 @@ class Pool:
             try:
                 self._begin(name)
             except Exception as error:  # whatever is wrong with its folder, the others are executed
-                self.console.print(f"{name}: {in_words(error)}", highlight=False, markup=False)
+                self.console.print(f"{name}: {in_words(error)}", highlight=False)
                 self._end(name, FAILED)
 
     def _begin(self, name: str) -> None:

@@ -43,7 +43,7 @@ class Pack:
         """Execute the runs; leave with REQUEUE if SLURM wants the node back before they end."""
         print_anything()
         due, broken = self._sort()
-        console = Console(width=140)
+        console = Console(width=140, markup=False)
         pool = Pool(due, workers=len(self.runs), console=console, threads=self.threads)
         pool.run()
         broken += [name for name, outcome in pool.ended.items() if outcome == FAILED]

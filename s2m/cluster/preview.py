@@ -28,9 +28,9 @@ def preview(plan: list[Cell], steps: list[Step], console: Console) -> None:
             limit = USUAL_ARRAY_SIZE
         for batch in batches(due, cfg.cluster, limit):
             text = script(cfg.cluster, Path(cfg.root).resolve(), batch)
-            console.print(text, markup=False, highlight=False)
+            console.print(text, highlight=False)
     for step in steps:
-        console.print("then:", *step.command, markup=False, highlight=False)
+        console.print("then:", *step.command, highlight=False)
     console.print(f"{len(due)} of {len(plan)} runs would be executed")
     if due:
         console.print(_cost(due), highlight=False)

@@ -18,7 +18,8 @@ class Lesson:
         self.first = self.epoch = 0
         self.bar: Bar | None = None
         if progress.live and self.console:
-            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+            what = TextColumn("{task.description}", markup=False)
+            columns = (what, BarColumn(), TimeElapsedColumn())
             self.bar = Bar(*columns, console=self.console, transient=True)
             self.task = self.bar.add_task(name, total=total)
             self.bar.start()
