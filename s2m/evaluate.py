@@ -22,7 +22,7 @@ from s2m.config import EnvCfg, EvaluateCfg, EvaluationCfg, FaultsCfg
 from s2m.episodes import Row, run_episodes
 from s2m.errors import UserError, run_command
 from s2m.outcomes import FINISHED, STOPPED
-from s2m.progress import Progress
+from s2m.progress import Progress, in_place
 from s2m.run.events import Events
 from s2m.run.files import replacing
 from s2m.run.folder import RunFolder
@@ -146,9 +146,10 @@ def _bar(console: Console | None, name: str) -> Iterator[Callable[[int, int], No
     if console is None:
         yield lambda step, total: None
         return
-    if not console.is_terminal:
+    live = in_place(console)
+    if not live:
         console.print(f"evaluating {name}", highlight=False)
-    with Bar(console=console, transient=True, disable=not console.is_terminal) as bars:
+    with Bar(console=console, transient=True, disable=not live) as bars:
         task = bars.add_task(escape(name))
         yield lambda step, total: bars.update(task, completed=step, total=total)
 

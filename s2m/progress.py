@@ -53,8 +53,13 @@ def _number(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.3f}"
 
 
+def in_place(console: Console) -> bool:
+    """Tell whether a panel can be redrawn: not in a file, whatever FORCE_COLOR says of colours."""
+    return console.is_interactive and console.file.isatty()
+
+
 class Progress:
-    """Follows one run; made by `terminal`, `lines` or `silent`."""
+    """Follows one run; made by `automatic` or `silent`."""
 
     def __init__(self, console: Console | None, live: bool) -> None:
         """Write to a console, in place if `live`."""
@@ -66,8 +71,8 @@ class Progress:
     def automatic(cls) -> "Progress":
         """Choose the live panel on a terminal and plain lines elsewhere."""
         # What it shows may come from anywhere, as the last words of a server.
-        console = Console(markup=False)
-        return cls(console, live=console.is_terminal)
+        console = Console(markup=False, highlight=False)
+        return cls(console, live=in_place(console))
 
     @classmethod
     def silent(cls) -> "Progress":

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from s2m.compose import load
 from s2m.config import RunCfg
-from s2m.progress import Progress, duration, to_threshold
+from s2m.progress import Progress, duration, in_place, to_threshold
 from s2m.run.folder import RunFolder
 from s2m.stages import execute
 from s2m.task.curriculum import Criterion
@@ -54,6 +54,31 @@ def test_the_panel_shows_criteria_thresholds_and_terms(tmp_path):
     text = run(tmp_path, live=True)
     for expected in ("length_ratio", ">= 0.1", "reward term", "spacing_tail", "iteration 4/4"):
         assert expected in text, expected
+
+
+class Terminal(io.StringIO):
+    """Pretends to be one."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("out", "term", "expected"),
+    [(Terminal, "xterm", True), (Terminal, "dumb", False), (io.StringIO, "xterm", False)],
+)
+def test_a_panel_is_drawn_only_where_it_can_be_redrawn(monkeypatch, out, term, expected):
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert in_place(Console(file=out())) is expected
+
+
+def test_forced_colours_bring_no_escapes_into_a_log(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    folder = RunFolder.create(tmp_path / "run", asdict(load(RunCfg, "config", TINY)))
+    execute(folder, Progress.automatic())
+    out = capsys.readouterr().out
+    assert "4/4 level 1" in out and "evaluating run" in out and "\x1b" not in out
 
 
 def test_words_from_elsewhere_are_no_markup(capsys):

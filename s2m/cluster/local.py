@@ -18,7 +18,7 @@ from s2m.cluster.state import RUNNING, RunState, glance, in_words, inspect
 from s2m.columns import one_line
 from s2m.errors import UserError
 from s2m.outcomes import BUSY, FAILED, FINISHED, STOPPED, outcome_of
-from s2m.progress import duration
+from s2m.progress import duration, in_place
 from s2m.run.events import Events
 from s2m.run.files import open_own
 from s2m.run.folder import RunFolder
@@ -65,7 +65,7 @@ class Pool:
     def run(self) -> int:
         """Execute all; 0 if all are finished, or busy, 1 if some failed, 130 if asked to leave."""
         before = {number: signal.signal(number, self._interrupt) for number in SIGNALS}
-        live = Live(console=self.console, auto_refresh=False) if self.console.is_terminal else None
+        live = Live(console=self.console, auto_refresh=False) if in_place(self.console) else None
         shown = 0.0
         try:
             if live:
@@ -150,7 +150,7 @@ class Pool:
 
     def _end(self, name: str, outcome: str) -> None:
         self.ended[name] = outcome
-        if not self.console.is_terminal:
+        if not in_place(self.console):
             self.console.print(f"{name}: {outcome}", highlight=False)
 
     def _interrupt(self, number: int, _: object) -> None:

@@ -132,6 +132,13 @@ def test_a_run_that_has_just_begun_has_no_end_in_sight(begun, runs):
     assert "one: 0/12 level –, end not in sight\n" in console.file.getvalue()
 
 
+def test_a_terminal_that_cannot_redraw_gets_lines(begun, runs, monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    console = Console(file=io.StringIO(), width=100, force_terminal=True)
+    Pool([(runs[0], 12)], 1, console).run()
+    assert "one: failed\n" in console.file.getvalue()
+
+
 def fail_in(job, run, monkeypatch):
     """Let an attempt at a run fail in a job of SLURM."""
     monkeypatch.setenv("SLURM_JOB_ID", job)
