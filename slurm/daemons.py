@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from s2m.run.process import stat
+from s2m.run.process import is_zombie, stat
 
 
 class Daemons:
@@ -101,7 +101,7 @@ def _send(process: int, how: signal.Signals) -> None:
 def _start_time(process: int) -> str | None:
     """Return what tells a process from a later one with its number; None if it has ended."""
     fields = stat(process)
-    return fields[19] if fields and fields[0] != "Z" else None
+    return fields[19] if fields and not is_zombie(fields) else None
 
 
 def _parent(process: int) -> int | None:

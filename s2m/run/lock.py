@@ -23,7 +23,7 @@ from s2m.run.events import Events
 from s2m.run.files import open_own, read_record, remove_temporary, write_sealed
 from s2m.run.folder import RunFolder
 from s2m.run.machine import packages, processor
-from s2m.run.process import stat
+from s2m.run.process import is_zombie, stat
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
@@ -64,6 +64,9 @@ class Attempt:
             return False
         except PermissionError:
             pass
+        # In a container nobody may ever ask how a killed process ended.
+        if is_zombie(stat(self.pid)):
+            return False
         # After a restart of the machine another process may have its number.
         return not self.begun or _begun(self.pid) in (self.begun, "")
 

@@ -10,3 +10,8 @@ def stat(pid: int) -> list[str]:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return []
+
+
+def is_zombie(fields: list[str]) -> bool:
+    """Tell from its fields whether a process has ended and only waits for its parent to ask how."""
+    return fields[:1] == ["Z"]

@@ -2,6 +2,7 @@ import errno
 import fcntl
 import multiprocessing
 import os
+import signal
 import socket
 from dataclasses import asdict, replace
 from multiprocessing.connection import Connection
@@ -102,6 +103,17 @@ def test_a_killed_holder_frees_the_folder(folder, holder):
     assert attempt is not None and attempt.is_alive() is False
     with RunLock.acquire(folder) as lock:
         assert lock.attempt.number == 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the kernel does not say")
+def test_a_killed_holder_that_nobody_has_asked_about_is_dead(folder, holder):
+    """As in a container whose first process does not care about its orphans."""
+    process, _ = holder
+    os.kill(process.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    attempt = current_attempt(folder)
+    assert attempt is not None and attempt.is_alive() is False
+    assert standing(folder, []) == (STOPPED, "")
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the kernel does not say")
