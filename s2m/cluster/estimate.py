@@ -42,7 +42,7 @@ def estimate(cells: Sequence[Cell], root: Path) -> Cost | None:
     for folder in list(find_runs(root))[:MOST]:
         try:
             keys, measured = _keys(folder.config()), _measure(folder)
-        except (UserError, KeyError, TypeError):
+        except (UserError, OSError, KeyError, TypeError):
             continue
         if measured is not None:
             for key in keys:

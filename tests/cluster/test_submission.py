@@ -10,7 +10,7 @@ from s2m.cluster import queue as slurm_queue
 from s2m.cluster.cells import compose_cells
 from s2m.cluster.config import SlurmCfg
 from s2m.cluster.estimate import estimate
-from s2m.cluster.plan import make_plan
+from s2m.cluster.plan import create_folders, make_plan
 from s2m.cluster.preview import _cost
 from s2m.cluster.queue import Queue, complaint, final_states
 from s2m.cluster.slurm import Batch, _is_permanent, _pauses, batches, check, parameters, script
@@ -43,6 +43,13 @@ def test_the_cost_of_the_paper_is_forecast_until_a_run_was_measured(tmp_path):
     cost = estimate(cells, tmp_path)
     assert not cost.measured and cost.seconds == pytest.approx(2 * 12 * 3600)
     assert estimate(plan(tmp_path, "budget=paper", "sim=mujoco"), tmp_path) is None
+
+
+def test_a_run_that_cannot_be_read_is_left_out_of_the_estimate(tmp_path):
+    (run,) = cells = plan(tmp_path, "budget=paper", "seed=1")
+    create_folders(cells)
+    run.folder.journal.mkdir()  # to read it is an OSError, as with a file of somebody else
+    assert not estimate(cells, tmp_path).measured
 
 
 def test_runs_that_share_a_gpu_may_cost_more_than_was_measured(tmp_path):
