@@ -125,8 +125,12 @@ def _level(value: float) -> int | None:
 
 
 def in_words(error: Exception) -> str:
-    """Return what is wrong with a damaged folder, in one line of sane length."""
-    said = str(error) if isinstance(error, UserError) else f"damaged: {error!r}"
+    """Return what is wrong with a folder, in one line of sane length."""
+    said = f"damaged: {error!r}"
+    if isinstance(error, UserError):
+        said = str(error)
+    elif isinstance(error, OSError) and error.filename is not None:
+        said = f"cannot open {error.filename}: {error.strerror}"
     return said[:MOST_WORDS]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from s2m import status
 from s2m.cluster.queue import Job, Queue
-from s2m.cluster.state import inspect, total_iterations
+from s2m.cluster.state import glance, inspect, total_iterations
 from s2m.cluster.submission import Submission, record
 from s2m.compose import load
 from s2m.config import RunCfg
@@ -77,6 +77,11 @@ def test_a_run_that_failed_in_a_pack_does_not_wait_for_the_others(folder, monkey
     # A job that is to try it again must not be submitted once more.
     assert in_state(folder, "PENDING") == "queued"
     assert in_state(folder, "RUNNING", number="80") == "running"
+
+
+def test_a_file_that_cannot_be_opened_is_named_and_not_called_damaged(folder):
+    folder.journal.mkdir()
+    assert glance(folder, 1, None).failure == f"cannot open {folder.journal}: Is a directory"
 
 
 @pytest.mark.parametrize("epochs", ["x", 10**12])
