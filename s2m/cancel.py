@@ -34,8 +34,7 @@ def main(words: list[str]) -> int:
         print(one_line(str(folder.path)))
     for folder in idle:
         print(one_line(f"{folder.path} (not at work)"))
-    asked = len(active) + len(idle)
-    if not options.yes and input(f"stop these {asked} runs? [y/N] ").strip().lower() != "y":
+    if not options.yes and not _confirmed(len(active) + len(idle)):
         print("nothing was stopped")
         return 1
     jobs = whole_jobs(active, queue)
@@ -51,6 +50,15 @@ def main(words: list[str]) -> int:
     if idle:
         print(f"{len(idle)} that were not at work are passed over until they are launched again")
     return 0
+
+
+def _confirmed(runs: int) -> bool:
+    """Ask whether to stop some runs; where nobody can answer, that is no."""
+    try:
+        return input(f"stop these {runs} runs? [y/N] ").strip().lower() == "y"
+    except EOFError:
+        print()
+        return False
 
 
 def whole_jobs(active: list[RunFolder], queue: Queue | None) -> list[str]:

@@ -210,6 +210,12 @@ def test_a_run_that_is_cancelled_while_it_waits_is_passed_over(begun, runs, caps
     assert "nothing runs or waits there" in capsys.readouterr().out
 
 
+def test_nobody_to_ask_is_a_no(begun, runs, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert cancel.main([str(runs[0].path)]) == 1
+    assert "nothing was stopped" in capsys.readouterr().out and not runs[0].stop.exists()
+
+
 def test_a_job_that_is_started_again_leaves_alone_what_was_cancelled_in_it(
     monkeypatch, begun, runs
 ):
