@@ -85,6 +85,10 @@ def main(words: list[str]) -> int:
     paths = [word for word in words if not word.startswith("-")]
     if flags - {"--cluster", "--json"} or len(paths) > 1:
         raise UserError("usage: python -m s2m.doctor [FOLDER] [--cluster] [--json]")
+    for path in paths:
+        if "=" in path and not Path(path).is_dir():
+            folder = path.partition("=")[2] or "runs"
+            raise UserError(f"{path} is no folder; name it alone: python -m s2m.doctor {folder}")
     purpose = CLUSTER if "--cluster" in flags else LOCAL
     findings = examine(Path(paths[0] if paths else "runs"), purpose)
     missing = [finding.name for finding in findings if finding.status == "missing"]

@@ -155,6 +155,13 @@ def test_wrong_words():
         doctor.main(["--clutser"])
 
 
+def test_a_setting_is_not_taken_for_a_folder(tmp_path, capsys):
+    with pytest.raises(UserError, match="root=/x is no folder; .* python -m s2m.doctor /x$"):
+        doctor.main(["root=/x"])
+    (tmp_path / "a=b").mkdir()
+    told(capsys, str(tmp_path / "a=b"))
+
+
 def test_it_works_where_nothing_is_installed(tmp_path):
     """-S leaves all packages away."""
     done = subprocess.run(
