@@ -4,6 +4,7 @@ For a run on SLURM the last words of its job follow: that is where SLURM says wh
 """
 
 import argparse
+import math
 import sys
 import time
 from pathlib import Path
@@ -20,12 +21,14 @@ FOLLOW_SECONDS = 0.5
 def main(words: list[str]) -> int:
     """Print the end of the log, and what is added to it."""
     options = _parse(words)
+    if options.lines < 1:
+        raise UserError(f"--lines {options.lines}: allowed are whole numbers from 1")
     folder = RunFolder.open(options.run)
     submission = submission_of(folder.submitted)
-    errors = tail(submission.logs()[1], options.lines) if submission else ""
+    errors = tail(submission.logs()[1], options.lines, math.inf) if submission else ""
     if not folder.log.exists() and not errors:
         raise UserError(f"{folder.path} {_why_silent(folder, submission)}")
-    print(harmless(tail(folder.log, options.lines)))
+    print(harmless(tail(folder.log, options.lines, math.inf)))
     if errors:
         print(f"--- SLURM job {submission.job if submission else ''}\n{harmless(errors)}")
     if options.follow:

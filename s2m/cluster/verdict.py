@@ -1,5 +1,6 @@
 """Why a run is not finished, in two or three words, from the traces that its end has left."""
 
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -51,12 +52,21 @@ def final_states_of(folders: Iterable[RunFolder]) -> dict[str, str]:
     return {path: states[item.job] for path, item in known.items() if item.job in states}
 
 
-def tail(path: Path, lines: int = TAIL) -> str:
-    """Return the last lines of a log; empty if there is none, or if the path can be none."""
+def tail(path: Path, lines: int = TAIL, most: float = BLOCK) -> str:
+    """Return the last lines of a log; empty if there is none, or if the path can be none.
+
+    Only the last `most` bytes are looked at: somebody else's log may be one endless line.
+    """
     try:
         with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - BLOCK))
-            text = file.read().decode("utf-8", "replace")
+            size = file.seek(0, os.SEEK_END)
+            block = BLOCK
+            while True:
+                file.seek(max(0, size - block))
+                found = file.read().decode("utf-8", "replace").rstrip().splitlines()
+                # One more than asked for, as the first of them may have been cut.
+                if len(found) > lines or block >= min(size, most):
+                    return "\n".join(found[-lines:])
+                block *= 4
     except (OSError, ValueError):
         return ""
-    return "\n".join(text.rstrip().splitlines()[-lines:])

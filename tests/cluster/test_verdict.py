@@ -4,10 +4,12 @@ from dataclasses import asdict
 
 import pytest
 
+from s2m import logs
 from s2m.cluster.submission import Submission, record
 from s2m.cluster.verdict import judge, tail
 from s2m.compose import load
 from s2m.config import RunCfg
+from s2m.errors import UserError
 from s2m.run.folder import RunFolder
 
 
@@ -57,3 +59,18 @@ def test_the_tail_of_a_long_log_is_cheap_and_whole(tmp_path):
     path.write_text("".join(f"line {i} ü\n" for i in range(100_000)))
     assert tail(path, 2) == "line 99998 ü\nline 99999 ü"
     assert tail(tmp_path / "none") == ""
+
+
+@pytest.mark.parametrize(("asked", "given"), [(1, 1), (3000, 3000), (100_000, 20_000)])
+def test_logs_give_as_many_lines_as_asked_for(folder, capsys, asked, given):
+    written = [f"line {i} ü" for i in range(20_000)]
+    folder.log.write_text("\n".join(written) + "\n")
+    logs.main([str(folder.path), "--lines", str(asked)])
+    assert capsys.readouterr().out.splitlines() == written[-given:]
+
+
+@pytest.mark.parametrize("lines", ["0", "-3"])
+def test_no_lines_at_all_are_refused(folder, lines):
+    folder.log.touch()
+    with pytest.raises(UserError, match=f"--lines {lines}: allowed are whole numbers from 1"):
+        logs.main([str(folder.path), "--lines", lines])
