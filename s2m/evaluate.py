@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from s2m.cluster.state import total_iterations
 from s2m.compose import describe, load
 from s2m.config import EnvCfg, EvaluateCfg, EvaluationCfg, FaultsCfg
 from s2m.episodes import Row, run_episodes
@@ -179,6 +180,7 @@ def main(words: list[str]) -> None:
         seed, rows = stage.seed, _replace_evaluation(cfg, stage, console)
     else:
         env = environment(base, cfg)
+        name += _how_far(cfg.run) if cfg.run else ""
         with _bar(console, name) as show:
             rows = run_episodes(
                 env, make, cfg.levels, cfg.episodes,
@@ -190,6 +192,16 @@ def main(words: list[str]) -> None:
             writer = csv.DictWriter(file, fieldnames=list(rows[0]))
             writer.writeheader()
             writer.writerows(rows)
+
+
+def _how_far(run: str) -> str:
+    """Say how far a policy has learnt, unless that is to the end."""
+    policy = open_policy(run)
+    folder = policy.folder
+    if folder.result(folder.learning) is not None:
+        return ""
+    unit = "epoch" if folder.is_student else "iteration"
+    return f" at {unit} {policy.checkpoint.iteration} of {total_iterations(folder.config())}"
 
 
 def _stage(cfg: EvaluateCfg, words: list[str]) -> EvaluationCfg:

@@ -153,6 +153,17 @@ def test_a_stop_file_ends_an_evaluation(tmp_path):
     assert execute(folder) == FINISHED
 
 
+def test_a_policy_that_has_not_learnt_to_the_end_is_told(tmp_path, capsys):
+    folder = create(tmp_path / "run")
+    folder.stop.touch()
+    assert execute(folder, last="train") == STOPPED
+    main([f"run={folder.path}", "levels=[1]", "episodes=1"])
+    assert "run at iteration 0 of 2, seed 1000" in capsys.readouterr().out
+    execute(folder, last="train")
+    main([f"run={folder.path}", "levels=[1]", "episodes=1"])
+    assert "run, seed 1000" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("trained", "slots", "permute"),
     [(True, "as_trained", True), (False, "as_trained", False), (False, "permuted", True),
