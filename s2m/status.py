@@ -34,6 +34,7 @@ from s2m.errors import UserError, run_command
 from s2m.outcomes import FAILED
 from s2m.progress import duration
 from s2m.run.folder import RunFolder, find_runs
+from s2m.tracking.contents import full_name
 
 WATCH_SECONDS = 5.0
 PAGE_SECONDS = 30.0
@@ -57,7 +58,7 @@ class Entry:
     @property
     def name(self) -> str:
         """The run's experiment and folder."""
-        return one_line(f"{self.folder.path.parent.name}/{self.folder.path.name}")
+        return one_line(full_name(self.folder))
 
 
 def survey(root: Path) -> list[Entry]:
@@ -171,6 +172,8 @@ def main(words: list[str]) -> int:
     root = Path(options.folder)
     if not root.is_dir():
         raise UserError(f"{root} is no folder; runs are kept in ./runs unless root= says otherwise")
+    if options.html and options.html.is_dir():
+        raise UserError(f"--html {options.html} is a folder: allowed is a file, as runs.html")
     if options.json:
         json.dump(_as_json(survey(root)), sys.stdout, indent=1)
         print()

@@ -82,6 +82,9 @@ def test_an_empty_folder_gives_a_page_and_a_bad_place_one_line(tmp_path):
     assert "none yet" in (tmp_path / "page.html").read_text()
     with pytest.raises(UserError, match="cannot write .*/file/page.html"):
         main([str(tmp_path / "runs"), "--html", str(tmp_path / "file" / "page.html")])
+    for place in ("", str(tmp_path)):
+        with pytest.raises(UserError, match="is a folder: allowed is a file"):
+            main([str(tmp_path / "runs"), "--html", place])
 
 
 def test_thresholds_follow_the_level_and_throughput_the_time():

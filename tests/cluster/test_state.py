@@ -79,6 +79,13 @@ def test_a_run_that_failed_in_a_pack_does_not_wait_for_the_others(folder, monkey
     assert in_state(folder, "RUNNING", number="80") == "running"
 
 
+def test_status_names_runs_alike_from_wherever_it_is_called(folder, tmp_path, capsys, monkeypatch):
+    for place in (tmp_path, folder.path.parent, folder.path):
+        monkeypatch.chdir(place)
+        status.main(["."])
+        assert f"default/{folder.path.name}  new" in capsys.readouterr().out
+
+
 def test_a_file_that_cannot_be_opened_is_named_and_not_called_damaged(folder):
     folder.journal.mkdir()
     assert glance(folder, 1, None).failure == f"cannot open {folder.journal}: Is a directory"
