@@ -107,6 +107,9 @@ class Work:
 
     def _mend(self) -> None:
         """Make sure that every finished iteration has its metrics, and drop damaged lines."""
+        if self.journal.restore(self.iteration):
+            reason = f"it voided rows that {self.folder.metrics.name} has"
+            self.events.append("journal_dropped", iteration=self.iteration, reason=reason)
         self._check_metrics()
         self.events.read()
         for name, lines in (

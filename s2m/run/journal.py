@@ -126,6 +126,21 @@ class Journal:
         have = set(self.table([])[ITERATION].to_pylist())
         return [iteration for iteration in range(1, upto + 1) if iteration not in have]
 
+    def restore(self, iteration: int) -> bool:
+        """Drop all lines if they void rows up to an iteration and all are stored; tell whether.
+
+        For the iteration of a checkpoint: what was stored with it is right, and only a row of an
+        orphan that comes late takes it back.
+        """
+        _, limit = self._replay()
+        stored = read_table(self._metrics, []) if limit < iteration else None
+        wanted = set(range(1, iteration + 1))
+        if stored is None or wanted - set(stored[ITERATION].to_pylist()):
+            return False
+        self.close()
+        write_file(self._path, (to_line({"rewind": iteration}) + "\n").encode())
+        return True
+
     def last(self) -> Entry | None:
         """Return the newest iteration and its metrics."""
         newest = self.tail(1)

@@ -114,6 +114,17 @@ def test_a_late_row_of_an_orphan_costs_an_attempt(tmp_path, calm):
     assert differences(finish(folder), calm[1]) == []
 
 
+@pytest.mark.parametrize("row", [1, 7, 8])
+def test_a_row_of_an_orphan_older_than_the_checkpoint_costs_no_more(tmp_path, calm, row):
+    """What was stored with the checkpoint of 8 is right, whatever the journal takes back."""
+    folder = teacher(tmp_path)
+    late = {"time/iteration": 1.0}
+    said = refused(folder, 11, lambda: Journal(folder).append(row, late))
+    assert f"from {row + 1} on" in said
+    assert differences(finish(folder), calm[1]) == []
+    assert kinds(folder).count("journal_dropped") == 1
+
+
 def test_metrics_that_vanish_under_a_run_are_not_made_up(tmp_path, calm, monkeypatch):
     monkeypatch.setattr(journal, "KEPT", 4)
     folder = teacher(tmp_path)

@@ -223,3 +223,20 @@ def test_a_flipped_bit_anywhere_in_the_table_is_told_or_without_effect(folder):
             assert "\n" not in str(error)
         else:
             assert_table(found, {i: {"a": row["a"]} for i, row in model.items()})
+
+
+def test_rows_of_a_checkpoint_come_back_only_if_all_are_stored(tmp_path):
+    folder = RunFolder(tmp_path)
+    journal = Journal(folder)
+    for iteration in range(1, 9):
+        journal.append(iteration, {"loss": 1.0})
+    journal.rewind(8)
+    assert not journal.restore(8)  # nothing is void
+    journal.append(7, {"loss": 2.0})
+    assert not journal.restore(8)  # nothing is stored
+    journal.append(8, {"loss": 1.0})
+    journal.compact(8)
+    journal.append(3, {"loss": 2.0})
+    assert not journal.restore(9)
+    assert journal.restore(8) and journal.read()["loss"].tolist() == [1.0] * 6 + [2.0, 1.0]
+    assert not Journal(RunFolder(tmp_path / "other")).restore(0)
