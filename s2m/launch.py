@@ -81,7 +81,7 @@ def launch(cells: Sequence[RunCfg | StudentCfg], steps: list[Step], many: bool) 
         return 0
     if many and (note := choose(cfg.tracking).note):
         console.print(note, highlight=False)
-    with launch_lock(root):
+    with launch_lock(root, console.print):
         queue = _queue(slurm)
         plan = make_plan(cells, queue)
         create_folders(plan)

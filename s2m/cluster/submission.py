@@ -2,13 +2,17 @@
 
 import errno
 import fcntl
+import os
 import re
+import socket
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TextIO
 
+from s2m.columns import one_line
 from s2m.errors import UserError
 from s2m.run.clock import timestamp
 from s2m.run.files import read_record, write_json
@@ -17,6 +21,8 @@ from s2m.run.folder import RunFolder
 FOLDER = ".slurm"
 """Below the folder of all runs: scripts, pickles and logs of the jobs, and the code they run."""
 LOCK_SECONDS = 300.0
+QUIET_SECONDS = 1.0
+"""A wait that needs no word."""
 _JOB = re.compile(r"[0-9]{1,12}(_[0-9]{1,12})?")
 
 
@@ -60,20 +66,40 @@ def submission_of(path: Path) -> Submission | None:
 
 
 @contextmanager
-def launch_lock(root: Path) -> Iterator[None]:
+def launch_lock(root: Path, say: Callable[[str], object] = print) -> Iterator[None]:
     """Let one launch at a time plan and submit; others wait and then see what it has done."""
+    path = root / ".launch.lock"
     try:
         root.mkdir(parents=True, exist_ok=True)
-        file = (root / ".launch.lock").open("w")
+        file = path.open("a+", errors="replace")
     except OSError as error:
         raise UserError(f"cannot write to the folder of runs {root}: {error.strerror}") from None
     with file:
-        deadline = time.monotonic() + LOCK_SECONDS
+        began, told = time.monotonic(), False
         while not _locked(file.fileno()):
-            if time.monotonic() > deadline:
-                raise UserError(f"another launch has held {root}/.launch.lock for 5 minutes")
+            waited = time.monotonic() - began
+            if waited > LOCK_SECONDS:
+                raise UserError(f"another launch{_holder(file)} has held {path} for 5 minutes")
+            if waited > QUIET_SECONDS and not told:
+                say(f"waiting for another launch{_holder(file)}, which holds {path}")
+                told = True
             time.sleep(0.1)
+        _sign(file)
         yield
+
+
+def _sign(file: TextIO) -> None:
+    """Tell those who wait for the lock who has it."""
+    with suppress(OSError):  # a full disk, which forbids nothing by itself
+        file.truncate(0)
+        file.write(f"host {socket.gethostname()}, pid {os.getpid()}")
+        file.flush()
+
+
+def _holder(file: TextIO) -> str:
+    file.seek(0)
+    words = one_line(file.read(100))
+    return f" ({words})" if words else ""
 
 
 def _locked(descriptor: int) -> bool:

@@ -1,5 +1,7 @@
 """What is handed to SLURM, and what is read back from it, without a SLURM."""
 
+import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from s2m.cluster import queue as slurm_queue
+from s2m.cluster import submission
 from s2m.cluster.cells import compose_cells
 from s2m.cluster.config import SlurmCfg
 from s2m.cluster.estimate import estimate
@@ -15,6 +18,7 @@ from s2m.cluster.preview import _cost
 from s2m.cluster.queue import Queue, complaint, final_states
 from s2m.cluster.slurm import Batch, _is_permanent, _pauses, batches, check, parameters, script
 from s2m.cluster.snapshot import PARTS, freeze, source_files
+from s2m.cluster.submission import launch_lock
 from s2m.compose import CONF
 from s2m.errors import UserError
 
@@ -177,3 +181,20 @@ def test_a_snapshot_of_this_project_has_all_its_code():
 def test_settings_that_belong_to_a_launch_cannot_be_swept(tmp_path):
     with pytest.raises(UserError, match="root must be the same for all runs of a command"):
         compose_cells([f"root={tmp_path}/a,{tmp_path}/b"])
+
+
+def test_a_launch_that_waits_says_once_for_whom(tmp_path, monkeypatch):
+    monkeypatch.setattr(submission, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(submission, "LOCK_SECONDS", 0.3)
+    said = []
+    with launch_lock(tmp_path):
+        pass
+    with (
+        launch_lock(tmp_path),
+        pytest.raises(UserError, match="has held .*/.launch.lock for 5 minutes"),
+        launch_lock(tmp_path, said.append),
+    ):
+        pass
+    who = f"host {socket.gethostname()}, pid {os.getpid()}"
+    path = tmp_path / ".launch.lock"
+    assert said == [f"waiting for another launch ({who}), which holds {path}"]
