@@ -10,8 +10,7 @@ from typing import Any
 from s2m.errors import UserError
 
 EXCLUDED = (
-    "evaluate", "cluster", "tracking", "root", "experiment", "dry", "retry_failed", "progress",
-    "teacher",
+    "evaluate", "cluster", "tracking", "root", "experiment", "dry", "retry_failed", "teacher",
 )  # fmt: skip
 """Top-level config keys that cannot change what is trained: where and how a run is executed, how it
 is judged afterwards, and where the teacher lies that a student's `taught_by` identifies."""

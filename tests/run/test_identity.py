@@ -1,4 +1,5 @@
 import re
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from s2m.config import RunCfg
+from s2m.distill.config import StudentCfg
 from s2m.errors import UserError
 from s2m.run.identity import EXCLUDED, folder_name, run_path, signature, variant
 
@@ -72,6 +75,11 @@ def test_different_values_differ(left, right):
 
 def test_signature_is_stable_between_versions(config):
     assert signature(config) == "52a0ef148dd7d1539f9ae2cf0065ea7331c6372d28ef44c841d90f0c74600d7c"
+
+
+def test_only_settings_are_left_out():
+    settings = {item.name for cfg in (RunCfg, StudentCfg) for item in fields(cfg)}
+    assert set(EXCLUDED) <= settings
 
 
 def test_nested_keys_named_like_excluded_ones_count():
