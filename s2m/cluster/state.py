@@ -13,6 +13,7 @@ from s2m.run.files import is_count
 from s2m.run.folder import RunFolder, unfinished
 from s2m.run.journal import Journal
 from s2m.run.lock import Attempt, current_attempt
+from s2m.run.standing import failure_of
 
 LONGEST = 1e6
 """Seconds of an iteration that can be believed."""
@@ -76,7 +77,7 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
     job = queue.find(submission.job, submission.name) if submission and queue else None
     rows = Journal(folder).tail(10)
     events = Events(folder).read()
-    failure = _failure(events, attempt)
+    failure = failure_of(attempt, events) if attempt else ""
     stages = unfinished(folder)
     # The result is proof; lines of the journal and events may have been lost since.
     learnt = None if folder.learning in stages else folder.result(folder.learning)
@@ -175,13 +176,6 @@ def _doubt(folder: RunFolder, attempt: Attempt | None, queue: Queue | None) -> s
     if attempt is None or _alive(attempt, queue) is not None or (attempt.job and queue):
         return ""
     return f"thought to be at work: {attempt}; if it is not, delete {folder.attempt}"
-
-
-def _failure(events: list[dict[str, Any]], attempt: Attempt | None) -> str:
-    if attempt is None:
-        return ""
-    failures = [e for e in events if e["kind"] == "failed" and e.get("attempt") == attempt.number]
-    return str(failures[-1].get("reason")) if failures else ""
 
 
 def _describe(event: dict[str, Any]) -> str:

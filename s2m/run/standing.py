@@ -3,7 +3,7 @@
 from s2m.outcomes import FAILED, FINISHED, STOPPED
 from s2m.run.events import Event, Events
 from s2m.run.folder import RunFolder, unfinished
-from s2m.run.lock import current_attempt
+from s2m.run.lock import Attempt, current_attempt
 
 RUNNING, PENDING = "running", "pending"
 
@@ -16,8 +16,14 @@ def standing(folder: RunFolder, events: list[Event]) -> tuple[str, str]:
     # None: on another host, where only its scheduler could know.
     if attempt.is_alive() is not False:
         return RUNNING, ""
+    reason = failure_of(attempt, events)
+    return (FAILED, reason) if reason else (STOPPED, "")
+
+
+def failure_of(attempt: Attempt, events: list[Event]) -> str:
+    """Return why an attempt failed; empty if it did not."""
     failures = [e for e in events if e["kind"] == "failed" and e.get("attempt") == attempt.number]
-    return (FAILED, str(failures[-1].get("reason", ""))) if failures else (STOPPED, "")
+    return str(failures[-1].get("reason") or "no reason given") if failures else ""
 
 
 def stage_of(folder: RunFolder) -> str:

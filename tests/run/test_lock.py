@@ -11,8 +11,9 @@ from unittest import mock
 
 import pytest
 
+from s2m.cluster.state import inspect
 from s2m.errors import UserError
-from s2m.outcomes import STOPPED
+from s2m.outcomes import FAILED, STOPPED
 from s2m.run.events import Events
 from s2m.run.files import write_sealed
 from s2m.run.folder import RunFolder
@@ -129,6 +130,14 @@ def test_another_process_with_its_number_is_not_it(folder, holder):
     assert reused.is_alive() is False and standing(folder, []) == (STOPPED, "")
     # Records of older versions do not say when the process began.
     assert replace(reused, begun="").is_alive() is True
+
+
+def test_a_failure_without_words_is_one_for_everybody(folder):
+    with RunLock.acquire(folder) as lock:
+        Events(folder, lock.attempt.number).append("failed", reason="")
+    assert standing(folder, Events(folder).read()) == (FAILED, "no reason given")
+    state = inspect(folder, 1)
+    assert (state.status, state.failure) == (FAILED, "no reason given")
 
 
 def test_a_stolen_folder_is_no_longer_the_orphans(folder, holder):
