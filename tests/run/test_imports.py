@@ -14,3 +14,9 @@ sys.exit(", ".join(heavy) or 0)
 def test_only_checkpoints_need_torch():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_training_starts_without_what_only_the_reference_agents_need():
+    code = "import sys, s2m.job, s2m.train; sys.exit('scipy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
