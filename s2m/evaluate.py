@@ -17,7 +17,6 @@ from rich.markup import escape
 from rich.progress import Progress as Bar
 from rich.table import Table
 
-from s2m.cluster.state import total_iterations
 from s2m.compose import describe, load
 from s2m.config import EnvCfg, EvaluateCfg, EvaluationCfg, FaultsCfg
 from s2m.episodes import Row, run_episodes
@@ -200,8 +199,10 @@ def _how_far(run: str) -> str:
     folder = policy.folder
     if folder.result(folder.learning) is not None:
         return ""
-    unit = "epoch" if folder.is_student else "iteration"
-    return f" at {unit} {policy.checkpoint.iteration} of {total_iterations(folder.config())}"
+    at = policy.checkpoint.iteration
+    if isinstance(policy, Student):
+        return f" at epoch {at} of {policy.cfg.distill.total_epochs()}"
+    return f" at iteration {at} of {policy.cfg.budget.iterations}"
 
 
 def _stage(cfg: EvaluateCfg, words: list[str]) -> EvaluationCfg:
