@@ -11,9 +11,11 @@ import statistics
 import sys
 import time
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
@@ -32,7 +34,7 @@ from s2m.cluster.verdict import final_states_of, judge, tail
 from s2m.columns import columns, harmless, one_line, terminal_width
 from s2m.errors import UserError, run_command
 from s2m.outcomes import FAILED
-from s2m.progress import duration
+from s2m.progress import duration, in_place
 from s2m.run.folder import RunFolder, find_runs
 from s2m.tracking.contents import full_name
 
@@ -188,9 +190,14 @@ def main(words: list[str]) -> int:
     if not options.watch:
         print(show(root, terminal_width()))
         return 0
-    with Live(auto_refresh=False) as live:
+    console = Console()
+    with Live(console=console, auto_refresh=False) if in_place(console) else nullcontext() as live:
         while True:
-            live.update(Text(show(root, terminal_width())), refresh=True)
+            table = show(root, terminal_width())
+            if live:
+                live.update(Text(table), refresh=True)
+            else:
+                print(table, end="\n\n", flush=True)
             time.sleep(WATCH_SECONDS)
 
 

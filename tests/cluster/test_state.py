@@ -95,3 +95,16 @@ def test_a_file_that_cannot_be_opened_is_named_and_not_called_damaged(folder):
 def test_a_budget_that_is_none_is_refused(epochs):
     with pytest.raises(UserError, match="the config asks for"):
         total_iterations({"distill": {"rounds": 10**12, "epochs": epochs}})
+
+
+def test_a_watch_that_cannot_redraw_prints_the_table_again(folder, tmp_path, capsys, monkeypatch):
+    waits = iter([None, KeyboardInterrupt])
+
+    def wait(seconds):
+        if error := next(waits):
+            raise error
+
+    monkeypatch.setattr(status.time, "sleep", wait)
+    with pytest.raises(KeyboardInterrupt):
+        status.main([str(tmp_path), "--watch"])
+    assert capsys.readouterr().out.count(folder.path.name) == 2
