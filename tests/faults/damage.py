@@ -102,8 +102,10 @@ def _compare(now: Run | Student, before: Run | Student) -> Verdict | None:
         for name in ("levels", "rounds"):
             if getattr(now, name, None) != getattr(before, name, None):
                 return Verdict(WRONG, name)
-    if now.state == FINISHED and (now.iteration, now.seconds) != (before.iteration, before.seconds):
-        return Verdict(WRONG, "iterations or seconds")
+    if now.state == FINISHED:
+        for name in ("iteration", "seconds"):
+            if getattr(now, name, None) != getattr(before, name, None):
+                return Verdict(WRONG, name)
     if isinstance(now, Run) and isinstance(before, Run) and now.state == FINISHED:
         for name, values in before.curves.metrics.items():
             if not np.array_equal(now.curves.metrics[name], values, equal_nan=True):
