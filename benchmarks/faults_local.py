@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from s2m.errors import UserError
+from s2m.outcomes import FINISHED, STOPPED
 from s2m.run.folder import RunFolder, find_runs
 from tests.faults import damage as spoil
 from tests.faults.kills import (
@@ -193,10 +194,16 @@ def tables(campaign: "Campaign") -> None:
 
 
 def _is_told(line: str, sound: list[str]) -> bool:
-    """Tell whether a line of a table is a sound one, or one with fewer numbers: rates got lost."""
+    """Tell whether a line of a table is a sound one, or one with fewer numbers: rates got lost.
+
+    A run whose result got lost is told as stopped: it can go on and make it again.
+    """
     cells = line.split(",")
     return any(
-        all(mine in ("", theirs) for mine, theirs in zip(cells, other.split(","), strict=True))
+        all(
+            mine in ("", theirs) or (mine, theirs) == (STOPPED, FINISHED)
+            for mine, theirs in zip(cells, other.split(","), strict=True)
+        )
         for other in sound
         if other.count(",") == line.count(",")
     )
