@@ -4,7 +4,9 @@ import io
 import os
 import shutil
 import signal
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -106,7 +108,7 @@ def test_a_run_whose_new_owner_is_slow_to_sign_for_it_is_left_to_it(begun, tmp_p
         if sign := next(naps, None):
             locks.append(sign())
 
-    monkeypatch.setattr(local.time, "sleep", sleep)
+    monkeypatch.setattr(local, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
     pool = Pool([(run, 12)], 1, Console(quiet=True))
     assert pool.run() == 0 and locks
     assert pool.ended == {"taken": BUSY}
