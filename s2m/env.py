@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from rsl_rl.env import VecEnv
 from tensordict import TensorDict
 from torch import Tensor
 
 from s2m.config import EnvCfg
 from s2m.errors import UserError
+from s2m.rsl import VecEnv
 from s2m.settings import validate
 from s2m.sim import Simulator, make_simulator
 from s2m.sim.robot import LEG_JOINTS, LEGS, MAX_BALLS, ROBOT

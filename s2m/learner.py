@@ -8,15 +8,13 @@ from collections.abc import Generator
 from typing import Any
 
 import torch
-from rsl_rl.algorithms import PPO
-from rsl_rl.env import VecEnv
-from rsl_rl.storage import RolloutStorage
 from tensordict import TensorDict
 from torch import Tensor
 
 from s2m.config import RunCfg
 from s2m.encoders.symmetry import audit
 from s2m.policy import GROUPS, SetPolicy
+from s2m.rsl import PPO, RolloutStorage, VecEnv
 from s2m.scaling import Scaler
 
 

@@ -2,13 +2,13 @@
 
 import torch
 import torch.nn.functional as F
-from rsl_rl.models import MLPModel
 from tensordict import TensorDict
 from torch import Tensor, nn
 
 from s2m.encoders.config import EncoderCfg
 from s2m.encoders.elu import ELU
 from s2m.encoders.registry import make_encoder
+from s2m.rsl import MLPModel
 
 GROUPS = {"actor": ["vector", "balls"], "critic": ["vector", "balls_clean"]}
 """What actor and critic see of scaled observations: the critic's balls are without noise."""
