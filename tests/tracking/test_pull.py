@@ -38,7 +38,7 @@ def assert_same_files(one, two):
 @pytest.mark.timeout(900)
 def test_the_tables_are_byte_equal_to_local_ones(server, tmp_path):
     runs = tmp_path / "runs"
-    shutil.copytree(DATA / "runs", runs)
+    shutil.copytree(DATA / "runs", runs, ignore=shutil.ignore_patterns("*-s41-*", "*-s42-*"))
     done = sync(runs)
     assert done.returncode == 0, done.stdout + done.stderr
     for i, run in enumerate(server.store.runs.values()):
