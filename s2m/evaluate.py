@@ -29,6 +29,7 @@ from s2m.run.folder import RunFolder
 from s2m.run.lock import RunLock
 from s2m.stopping import StopRequest, stop_signals
 from s2m.trained import Student, Trained, cast, open_policy
+from s2m.words import require_once
 from s2m.work import make_sure
 
 
@@ -160,6 +161,7 @@ def main(words: list[str]) -> None:
         print("python -m s2m.evaluate [setting=value ...]\n")
         print("\n".join(describe(EvaluateCfg)))
         return
+    require_once(words)
     cfg = load(EvaluateCfg, "evaluate", words)
     out = Path(cfg.out) if cfg.out else None
     if out and out.suffix != ".csv":

@@ -18,6 +18,7 @@ from s2m.errors import UserError, run_command
 from s2m.render import Camera, tactile_panel
 from s2m.sim.robot import MAX_BALLS
 from s2m.trained import cast
+from s2m.words import require_once
 
 VIDEOS, PICTURES = (".mp4", ".gif"), (".png",)
 VIDEO_EVERY = 2
@@ -29,6 +30,7 @@ def main(words: list[str]) -> None:
     if "--help" in words or "-h" in words:
         print("python -m s2m.replay [setting=value ...]\n\n" + "\n".join(describe(ReplayCfg)))
         return
+    require_once(words)
     cfg = load(ReplayCfg, "replay", words)
     out = Path(cfg.out)
     levels = _levels(cfg.k)

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Sequence
 
 from s2m.errors import UserError
 
@@ -27,3 +28,16 @@ def unreadable(word: str) -> UserError:
     else:
         texts = quoted(value)
     return UserError(f"{line}, or put text in quotes: {shlex.quote(f'{key}={texts}')}")
+
+
+def require_once(words: Sequence[str], swept: bool = False) -> None:
+    """Refuse a setting that is given twice: Hydra would take the last without a word."""
+    values: dict[str, str] = {}
+    for word in words:
+        key, _, value = word.partition("=")
+        if key in values:
+            line = f"'{key}={values[key]}' and '{word}': give {key} once"
+            if swept:
+                line += f", or {key}={values[key]},{value} with -m to run both"
+            raise UserError(line)
+        values[key] = value

@@ -7,7 +7,9 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from s2m import evaluate, replay
 from s2m.cluster.cells import compose_cells
+from s2m.distill.request import compose_student
 from s2m.errors import UserError
 from s2m.words import quoted
 
@@ -39,3 +41,9 @@ def test_options_of_sbatch_are_told_in_quotes():
 def test_a_word_without_setting_or_value_is_one_line(word):
     with pytest.raises(UserError, match=f"^cannot read '{word}': write setting=value$"):
         compose_cells([word])
+
+
+@pytest.mark.parametrize("command", [evaluate.main, replay.main, compose_student])
+def test_a_setting_that_is_given_twice_is_refused(command):
+    with pytest.raises(UserError, match="^'seed=1' and 'seed=2': give seed once$"):
+        command(["teacher=lqr", "seed=1", "seed=2"])

@@ -1,7 +1,6 @@
 """The cells of a sweep: from the words of a command to one checked config per run."""
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from s2m.config import RunCfg
 from s2m.errors import UserError, unknown
 from s2m.run.identity import check_experiment, signature
 from s2m.settings import validate
-from s2m.words import unreadable
+from s2m.words import require_once, unreadable
 
 SWEEPS = CONF.parent / "sweeps"
 KEYS = ("experiment", "cells")
@@ -42,14 +41,14 @@ def expand(words: list[str]) -> list[list[str]]:
     What the command line sets takes the place of the sweep's own setting of that name.
     """
     sweep, rest = _take_sweep(words)
-    _require_once(rest)
+    require_once(rest, swept=True)
     if sweep is None:
         return _product(rest)
     given = {_key(word) for word in rest}
     named = [] if "experiment" in given else [f"experiment={sweep['experiment']}"]
     cells = []
     for line in sweep["cells"]:
-        _require_once(line.split())
+        require_once(line.split(), swept=True)
         own = [word for word in line.split() if _key(word) not in given]
         cells += _product([*named, *own, *rest])
     return cells
@@ -107,19 +106,6 @@ def _require_command(line: str, path: Path) -> None:
 
 def _key(word: str) -> str:
     return word.split("=", 1)[0].lstrip("+")
-
-
-def _require_once(words: Sequence[str]) -> None:
-    """Refuse a setting that is given twice: Hydra would take the last without a word."""
-    values: dict[str, str] = {}
-    for word in words:
-        key, _, value = word.partition("=")
-        if key in values:
-            raise UserError(
-                f"'{key}={values[key]}' and '{word}': give {key} once, or {key}={values[key]},"
-                f"{value} with -m to run both"
-            )
-        values[key] = value
 
 
 def _product(words: list[str]) -> list[list[str]]:

@@ -17,13 +17,14 @@ from s2m.run.files import read_json
 from s2m.run.folder import RunFolder, saved
 from s2m.run.identity import LEARNER, check_experiment
 from s2m.run.seal import sum_in
-from s2m.words import quoted
+from s2m.words import quoted, require_once
 
 WHO = f"a run folder, a teacher.json of analysis/make_tables.py, or {', '.join(AGENTS)}"
 
 
 def compose_student(words: list[str]) -> StudentCfg:
     """Return the student that a command asks for, in the task of its teacher."""
+    require_once(words)
     given = next((word.split("=", 1)[1] for word in words if word.startswith("teacher=")), "")
     teacher = _unquoted(given)
     if not teacher:

@@ -10,6 +10,7 @@ from s2m.distill.request import compose_student
 from s2m.run.folder import RunFolder
 from s2m.run.identity import run_path
 from s2m.stages import execute
+from tests.words import latest
 
 TEACHER = [
     "sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=6", "budget.iterations=2",
@@ -38,7 +39,7 @@ def student(teacher, tmp_path):
     """Return a function that creates the folder of a student."""
 
     def create(name, *words, **frozen):
-        cfg = compose_student([f"teacher={teacher.path}", *STUDENT, *words])
+        cfg = compose_student(latest(f"teacher={teacher.path}", *STUDENT, *words))
         return RunFolder.create(tmp_path / name, asdict(cfg) | frozen)
 
     return create

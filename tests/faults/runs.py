@@ -28,6 +28,7 @@ from s2m.run.metrics import VOLATILE
 from s2m.stages import execute
 from s2m.tracking.contents import digest
 from s2m.trained import open_policy
+from tests.words import latest
 
 TEACHER = [
     "sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=6", "budget.iterations=24",
@@ -52,7 +53,7 @@ def teacher(root: Path, *words: str) -> RunFolder:
 
 def student(root: Path, taught_by: RunFolder, *words: str) -> RunFolder:
     """Create the folder of a student of a finished run."""
-    config = asdict(compose_student([f"teacher={taught_by.path}", *STUDENT, *words]))
+    config = asdict(compose_student(latest(f"teacher={taught_by.path}", *STUDENT, *words)))
     return RunFolder.create(run_path(root, config["experiment"], config), config)
 
 
