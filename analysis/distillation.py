@@ -14,6 +14,10 @@ def request(choice: Choice, words: list[str]) -> StudentCfg:
     # Hydra is only needed now; whoever just wants tables does not wait for it.
     from s2m.distill.request import compose_student
 
+    for word in words:
+        if word.startswith("teacher="):
+            line = f"'{word}': --distill takes the chosen teacher; choose by --teacher RUN"
+            raise UserError(line)
     return compose_student([f"teacher={choice.teacher.link}", *words])
 
 
