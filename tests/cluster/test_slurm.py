@@ -37,11 +37,11 @@ pytestmark = pytest.mark.slurm
 
 def test_a_sweep_is_submitted_once_and_only_what_is_missing_again(slurm, tmp_path, capsys):
     root = tmp_path / "with space, 'quotes' and ü"
-    words = ["encoder=pfds,dshc", "permute=true,false", "seed=40,41"]
+    words = ["encoder=pfds,dshc", "permute=true,false"]
     assert launch(root, *words) == 0
-    assert "submitted 8 runs as job" in capsys.readouterr().out
+    assert "submitted 4 runs as job" in capsys.readouterr().out
     jobs = {submission_of(run.submitted).job for run in find_runs(root)}
-    assert len(jobs) == 8 and jobs <= set(Queue.read()._by_id)
+    assert len(jobs) == 4 and jobs <= set(Queue.read()._by_id)
     assert launch(root, *words) == 0
     assert "nothing to submit" in capsys.readouterr().out
     wait_until_finished(root)
@@ -81,7 +81,7 @@ def test_packed_runs_share_a_gpu_and_one_that_fails_does_not_disturb_the_other(s
 SWEEP = """# A sweep of tests.
 experiment: tested
 cells:
-  - seed=1,2 ppo.kl_target=0 ppo.learning_rate=1e30,1e-3
+  - seed=1 ppo.kl_target=0 ppo.learning_rate=1e30,1e-3
 then:
   - -c "import pathlib, sys; pathlib.Path(sys.argv[1]).mkdir()" {root}/after
   - -c "import pathlib, sys; pathlib.Path(sys.argv[1]).touch()" {root}/after/second
@@ -101,8 +101,8 @@ def test_commands_come_after_all_runs_and_depend_on_each_other(slurm, tmp_path, 
     launch(root, "+sweep=tested")
     first, second = wait_for(lambda: len(s := status.find_steps(root)) == 2 and s)
     wait_for((root / "after" / "second").exists, 400)
-    # Half of the runs have failed: the others were evaluated, and the commands came all the same.
-    assert sorted(states(root).values()) == ["failed", "failed", "finished", "finished"]
+    # One run has failed: the other was evaluated, and the commands came all the same.
+    assert sorted(states(root).values()) == ["failed", "finished"]
     wait_for(lambda: first.record.exists() and second.record.exists())
     capsys.readouterr()
     launch(root, "+sweep=tested")
@@ -149,11 +149,11 @@ def test_what_is_edited_after_submission_does_not_matter(slurm, tmp_path):
 
 def test_two_launches_at_once_submit_every_cell_once(slurm, tmp_path):
     root = tmp_path / "runs"
-    command = [sys.executable, "-m", "s2m.launch", "-m", *TINY, f"root={root}", "seed=1,2,3,4"]
+    command = [sys.executable, "-m", "s2m.launch", "-m", *TINY, f"root={root}", "seed=1,2"]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     out = "".join(process.communicate()[0] for process in both)
     assert [process.returncode for process in both] == [0, 0]
-    assert out.count("submitted 4 runs") == 1 and out.count("nothing to submit") == 1
+    assert out.count("submitted 2 runs") == 1 and out.count("nothing to submit") == 1
     wait_until_finished(root)
     assert all(kinds(run).count("attempt") == 1 for run in find_runs(root))
 
@@ -204,11 +204,11 @@ def on_bare(bare, monkeypatch):
 
 
 def test_without_accounting_and_with_small_arrays(on_bare, tmp_path, capsys):
-    words = ["seed=1,2,3,4", "ppo.kl_target=0", "ppo.learning_rate=1e30,1e-3"]
+    words = ["seed=1,2", "ppo.kl_target=0", "ppo.learning_rate=1e30,1e-3"]
     launch(tmp_path, *words)
     found = {submission_of(run.submitted).array for run in find_runs(tmp_path)}
-    assert len(found) == 3  # 8 runs in arrays of 3, 3 and 2
-    ends = ["failed"] * 4 + ["finished"] * 4
+    assert len(found) == 2  # 4 runs in arrays of 3 and 1
+    ends = ["failed"] * 2 + ["finished"] * 2
     wait_for(lambda: sorted(states(tmp_path).values()) == ends, 400)
     verdicts = {entry.verdict for entry in status.survey(tmp_path)}
     assert verdicts == {"", "not a number"}
