@@ -23,7 +23,7 @@ def execute(
     Raises Busy if another process is at it. A mirror is started once the folder is ours.
     """
     from s2m.distill.dagger import distill
-    from s2m.evaluate import evaluate
+    from s2m.evaluation import evaluate
     from s2m.train import train
 
     watch = mirror.check if mirror else lambda: None

@@ -14,7 +14,8 @@ from s2m.compose import load
 from s2m.config import CRITERIA, EnvCfg, EvaluationCfg, RunCfg, TaskCfg
 from s2m.episodes import run_episodes
 from s2m.errors import UserError
-from s2m.evaluate import environment, evaluate, main, summary
+from s2m.evaluate import main
+from s2m.evaluation import environment, evaluate, summary
 from s2m.outcomes import FINISHED, STOPPED
 from s2m.progress import Progress
 from s2m.run.events import Events

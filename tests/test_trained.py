@@ -12,6 +12,7 @@ from s2m.config import RunCfg
 from s2m.env import TransportEnv
 from s2m.errors import UserError
 from s2m.evaluate import main as evaluate
+from s2m.invariance import measure
 from s2m.replay import main as replay
 from s2m.run import checkpoint
 from s2m.run.folder import RunFolder
@@ -49,7 +50,7 @@ def test_audit_prints_both_groups_and_tells_invariant_from_not(runs, capsys):
         audit.main([str(folder.path), "3"])
         out = capsys.readouterr().out
         assert "1,728,000" in out and folder.path.name in out
-        largest = audit.measure(Trained(folder.path), 5, 3)["symmetry/frame_max"]
+        largest = measure(Trained(folder.path), 5, 3)["symmetry/frame_max"]
         assert (largest < 1e-5) == (name == "pfds")
 
 

@@ -241,14 +241,3 @@ def test_commands_after_a_sweep_run_once_for_its_runs(tmp_path, monkeypatch):
 def test_several_cells_need_the_flag(tmp_path):
     with pytest.raises(UserError, match="add -m"):
         main([*TINY, "seed=1,2", f"root={tmp_path}"])
-
-
-def test_launch_and_status_start_without_torch_mujoco_or_wandb():
-    heavy = ("torch", "mujoco", "wandb", "isaaclab", "pandas")
-    code = (
-        "import sys; import s2m.cancel, s2m.launch, s2m.logs, s2m.status; "
-        "s2m.launch.main(['--help']); "
-        f"print([m for m in {heavy} if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1] == "[]", done.stderr

@@ -11,6 +11,7 @@ from s2m import export
 from s2m.compose import load
 from s2m.config import RunCfg
 from s2m.errors import UserError
+from s2m.exported import Exported
 from s2m.run.files import read_json
 from s2m.run.folder import RunFolder
 from s2m.stages import execute
@@ -53,13 +54,13 @@ def test_a_student_is_the_same_in_onnx_over_500_steps_with_its_memory(student, t
 def test_a_difference_is_noticed(student, tmp_path, monkeypatch, capsys):
     folder = student("one")
     execute(folder, last="distill")
-    write = export.Exported.write
+    write = Exported.write
 
     def spoil(self, path):
         write(self, path)
         self.module.clip = 0.01
 
-    monkeypatch.setattr(export.Exported, "write", spoil)
+    monkeypatch.setattr(Exported, "write", spoil)
     assert export.main([str(folder.path), str(tmp_path / "out"), "episode_steps=5"]) == 1
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from s2m import status
 from s2m.episodes import run_episodes
-from s2m.evaluate import evaluate
+from s2m.evaluation import evaluate
 from s2m.outcomes import BUSY, CODES
 from s2m.progress import Progress
 from s2m.run import checkpoint
@@ -128,7 +128,7 @@ def taken_over(folder, moment, monkeypatch):
     progress = Progress.silent()
     if moment == "finish":
         monkeypatch.setattr(progress, "iteration", lambda at, *_: lose() if at == 24 else None)
-    monkeypatch.setattr("s2m.evaluate.run_episodes", judge)
+    monkeypatch.setattr("s2m.evaluation.run_episodes", judge)
     with RunLock.acquire(folder) as lock:
         train(folder, lock, stop, progress, watch=watch)
         evaluate(folder, lock, stop, progress)

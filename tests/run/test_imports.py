@@ -16,6 +16,25 @@ def test_only_checkpoints_need_torch():
     assert done.returncode == 0, done.stderr
 
 
+LIGHT = """
+import contextlib, sys
+from s2m import audit, cancel, evaluate, export, launch, logs, replay, status, sync
+from s2m.distill.__main__ import main as distill
+for main in (audit.main, evaluate.main, export.main, launch.main, replay.main, distill):
+    main(["--help"])
+for main in (evaluate.main, launch.main, replay.main):
+    with contextlib.suppress(Exception):
+        main(["agnet=lqr"])
+heavy = {"torch", "mujoco", "wandb", "isaaclab", "pandas"} & sys.modules.keys()
+sys.exit(", ".join(heavy) or 0)
+"""
+
+
+def test_help_and_mistakes_come_at_once():
+    done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 TRAINING = """
 import sys
 import s2m.job, s2m.train

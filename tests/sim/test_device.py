@@ -15,8 +15,8 @@ from s2m.agents import AGENTS
 from s2m.compose import load
 from s2m.config import EnvCfg, IsaacLabCfg, RunCfg, SpawnCfg, TaskCfg
 from s2m.env import TransportEnv
-from s2m.evaluate import run_episodes
-from s2m.export import Exported, check
+from s2m.episodes import run_episodes
+from s2m.exported import Exported, check
 from s2m.learner import Learner
 from s2m.run.folder import RunFolder
 from s2m.sim.isaaclab import IsaacLabSimulator

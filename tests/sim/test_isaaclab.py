@@ -10,8 +10,8 @@ import torch
 from s2m.agents import zero
 from s2m.compose import load
 from s2m.config import BallPhysicsCfg, EnvCfg, IsaacLabCfg, RunCfg, SpawnCfg, TaskCfg
+from s2m.episodes import run_episodes
 from s2m.errors import UserError
-from s2m.evaluate import run_episodes
 from s2m.outcomes import FINISHED, STOPPED
 from s2m.run import checkpoint
 from s2m.run.folder import RunFolder
