@@ -11,13 +11,12 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from s2m.errors import UserError, run_command
-from s2m.outcomes import FAILED, FINISHED
+from s2m.console.errors import UserError, run_command
 from s2m.run import checkpoint
 from s2m.run.folder import FILES, RunFolder, find_runs
 from s2m.run.journal import Journal
 from s2m.run.metrics import write_table
-from s2m.run.standing import stage_of
+from s2m.run.status import FAILED, FINISHED, status_of
 
 
 def archive(runs: Path, out: Path, seed: int) -> tuple[list[Path], list[Path]]:
@@ -32,7 +31,7 @@ def archive(runs: Path, out: Path, seed: int) -> tuple[list[Path], list[Path]]:
     kept, waiting = [], []
     for folder in found:
         place = out / folder.path.parent.name / folder.path.name
-        stage = stage_of(folder)
+        stage = status_of(folder)
         if stage not in (FINISHED, FAILED):
             waiting.append(folder.path)
             continue

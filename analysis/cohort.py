@@ -3,19 +3,11 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from analysis.frames import (
-    FAILED,
-    FINISHED,
-    LEFT_OUT,
-    NOT_EVALUATED,
-    PENDING,
-    RUNNING,
-    STOPPED,
-    Run,
-)
+from analysis.frames import LEFT_OUT, NOT_EVALUATED, Run
 from analysis.rows import Row
 from analysis.stats.proportions import Count
 from analysis.stats.survival import Time
+from s2m.run.status import FAILED, FINISHED, PENDING, RUNNING, STOPPED
 
 ETA = 0.5
 """Success rate that counts as mastering k balls (K_eta); the paper gives no value."""

@@ -36,8 +36,8 @@ from analysis.tables.every import every_table
 from analysis.tables.model import Table
 from analysis.tables.write import to_csv, to_latex, to_markdown
 from analysis.teacher import Choice, choose, override, reasons
-from s2m.columns import harmless, one_line
-from s2m.errors import UserError
+from s2m.console.errors import UserError
+from s2m.console.text import harmless, one_line
 
 SHOWN = 10
 """Runs left out that are printed; the report has all."""

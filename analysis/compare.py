@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow
 from pyarrow import parquet
 
-from s2m.columns import harmless
-from s2m.errors import UserError, run_command
+from s2m.console.errors import UserError, run_command
+from s2m.console.text import harmless
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal

@@ -5,14 +5,14 @@ import shlex
 from pathlib import Path
 
 from analysis.teacher import Choice
-from s2m.distill.config import StudentCfg
-from s2m.errors import UserError
+from s2m.config.distill import StudentCfg
+from s2m.console.errors import UserError
 
 
 def request(choice: Choice, words: list[str]) -> StudentCfg:
     """Return the student that --distill asks for, checked before anything is made."""
     # Hydra is only needed now; whoever just wants tables does not wait for it.
-    from s2m.distill.request import compose_student
+    from s2m.cluster.student import compose_student
 
     for word in words:
         if word.startswith("teacher="):
@@ -27,12 +27,13 @@ def distil(cfg: StudentCfg | None, choice: Choice | None, chosen: argparse.Names
     On a cluster both are submitted and the command returns at once; here it waits for them.
     """
     from s2m.cluster.followup import make_steps
-    from s2m.launch import launch
+    from s2m.cluster.launch import launch
+    from s2m.tracking.choice import choose
 
     if cfg is None or choice is None:
         raise UserError("--distill: there is no teacher yet, no run has been evaluated")
     steps = make_steps([again(chosen, choice)], Path(cfg.root), cfg.experiment)
-    return launch([cfg], steps, many=True)
+    return launch([cfg], steps, note=choose(cfg.tracking).note)
 
 
 def again(chosen: argparse.Namespace, choice: Choice) -> str:

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from analysis.stats.proportions import Count
+from s2m.run.status import FINISHED, PENDING
 
-FINISHED, RUNNING, FAILED, STOPPED, PENDING = "finished", "running", "failed", "stopped", "pending"
-"""States of training; stopped: somebody interrupted it and it can go on."""
 LEFT_OUT, NOT_EVALUATED = "left out", "not evaluated"
 """Why an evaluated policy has no rate: its evaluation is not compared, or has other levels."""
 

@@ -7,6 +7,6 @@ if __name__ == "__main__":
     # Python looks for modules in this folder first; the package `analysis` lies one above.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
     from analysis.command import main
-    from s2m.errors import run_command
+    from s2m.console.errors import run_command
 
     run_command(main)

@@ -10,8 +10,8 @@ import os
 import re
 from pathlib import Path
 
-from s2m.documents import replace_section
-from s2m.errors import UserError, run_command
+from analysis.docs import replace_section
+from s2m.console.errors import UserError, run_command
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", ROOT / "docs" / "results.md")

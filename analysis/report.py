@@ -11,10 +11,11 @@ from string import Template
 from urllib.parse import quote
 
 from analysis.figures.draw import Drawing
-from analysis.frames import FAILED, FINISHED, PENDING, RUNNING, STOPPED, Run, Student
+from analysis.frames import Run, Student
 from analysis.study import Study
 from analysis.tables.model import Table
 from analysis.tables.write import to_html
+from s2m.run.status import FAILED, FINISHED, PENDING, RUNNING, STOPPED
 
 TEMPLATE = Path(__file__).parent / "report.html"
 ORDER = (

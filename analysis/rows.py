@@ -22,7 +22,7 @@ PAPER = (
 """The eight rows of Table 1, in its order."""
 
 CONTROLS = ("zero", "untrained", "lqr")
-"""Rows that have learned nothing: see s2m/controls.py."""
+"""Rows that have learned nothing: see s2m/learning/controls.py."""
 
 _LABELS = {
     "zero": ("Zero action", "Zero action"),

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from analysis.cohort import Cohort
-from analysis.frames import FINISHED, LEFT_OUT, Evaluation, Frames, Run, Student
+from analysis.frames import LEFT_OUT, Evaluation, Frames, Run, Student
 from analysis.rows import CONTROLS, in_order, row
-from s2m.errors import UserError, unknown
+from s2m.console.errors import UserError, unknown
 from s2m.run.identity import EXCLUDED
+from s2m.run.status import FINISHED
 
 LONGEST = 200
 """Characters of a setting that are shown."""

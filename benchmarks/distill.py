@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from s2m.distill.config import DistillCfg
-from s2m.distill.dataset import STEP, DataSet, write_steps
-from s2m.distill.learning import Learner
-from s2m.distill.request import compose_student
-from s2m.distill.rollout import collections
-from s2m.distill.student import VECTOR
+from s2m.cluster.student import compose_student
+from s2m.config.distill import DistillCfg
+from s2m.learning.collection import collections
+from s2m.learning.dataset import STEP, DataSet, write_steps
+from s2m.learning.imitation import Learner
+from s2m.policy.tactset import VECTOR
 
 EPISODE = 500
 BATCHES = 10

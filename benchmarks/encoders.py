@@ -6,11 +6,11 @@
 import sys
 from pathlib import Path
 
-from s2m.compose import load
-from s2m.config import RunCfg
-from s2m.documents import replace_section
+from analysis.docs import replace_section
+from s2m.config.compose import load
+from s2m.config.run import RunCfg
 from s2m.encoders.registry import parameter_table
-from s2m.sim.robot import MAX_BALLS
+from s2m.robot.model import MAX_BALLS
 from s2m.task.observations import BALL_FRAMES, BALL_SIZE
 
 BUDGETS = ("demo", "desktop", "paper")

@@ -115,7 +115,7 @@ def main(words: list[str]) -> int:
     known = parts()
     options = _parse(words, list(known))
     console = Console(width=110)
-    from s2m.documents import replace_section
+    from analysis.docs import replace_section
     from tests.faults.runs import quiet
 
     quiet()

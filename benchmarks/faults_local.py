@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from s2m.errors import UserError
-from s2m.outcomes import FINISHED, STOPPED
+from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder, find_runs
+from s2m.run.status import FINISHED, STOPPED
 from tests.faults import damage as spoil
 from tests.faults.kills import (
     STOPS,

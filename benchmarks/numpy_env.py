@@ -7,8 +7,8 @@ permutation and histories, the reward and the terminations. No resets, no curric
 import mujoco
 import numpy as np
 
-from s2m.config import RewardCfg, TaskCfg
-from s2m.sim.robot import BALL_RADIUS, MAX_BALLS, ROBOT
+from s2m.config.task import RewardCfg, TaskCfg
+from s2m.robot.model import BALL_RADIUS, MAX_BALLS, ROBOT
 from s2m.task.geometry import HALF_PLATE
 
 HALF = np.array(HALF_PLATE)

@@ -9,10 +9,10 @@ import math
 import numpy as np
 import torch
 
-from s2m.agents import AGENTS
-from s2m.config import EnvCfg
-from s2m.env import TransportEnv
-from s2m.sim.robot import ROBOT
+from s2m.config.env import EnvCfg
+from s2m.env.agents import AGENTS
+from s2m.env.transport import TransportEnv
+from s2m.robot.model import ROBOT
 
 
 def make(k: int, command: tuple[float, float, float]) -> TransportEnv:

@@ -29,14 +29,14 @@ from tensordict import TensorDict
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from s2m.compose import load
-from s2m.config import RunCfg
-from s2m.env import TransportEnv
-from s2m.learner import Learner
+from s2m.config.compose import load
+from s2m.config.run import RunCfg
+from s2m.env.transport import TransportEnv
+from s2m.learning.ppo import Learner
+from s2m.policy.scaling import ball_scaling
+from s2m.robot.model import MAX_BALLS
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
-from s2m.scaling import ball_scaling
-from s2m.sim.robot import MAX_BALLS
 
 RESULTS = Path(__file__).parents[1] / "results" / "desktop" / "encoders"
 ROUNDS = 6

@@ -19,8 +19,8 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from analysis.docs import replace_section
 from benchmarks.simulated import empty_queue, pretend_slurm
-from s2m.documents import replace_section
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, FIGURES = ROOT / "docs/scale.md", ROOT / "docs/figures"

@@ -21,11 +21,12 @@ from numpy_env import NumpyEnv
 from rich.console import Console
 from rich.table import Table
 
-from s2m.config import EnvCfg, MujocoCfg
-from s2m.env import TransportEnv
-from s2m.sim.mjcf import mjcf
+from s2m.config.env import EnvCfg
+from s2m.config.sim import MujocoCfg
+from s2m.env.transport import TransportEnv
+from s2m.robot.mjcf import mjcf
+from s2m.robot.model import ROBOT
 from s2m.sim.mujoco import MujocoSimulator
-from s2m.sim.robot import ROBOT
 
 ROUNDS, WARM_UP, WINDOW = 3, 60, 20
 LOOP_ENVS = 128

@@ -160,7 +160,7 @@ def finish(root: Path, kept: Path) -> None:
 
 def _train(folder: RunFolder, kept: Path) -> None:
     """Train and evaluate a run, or copy what the same run has left before."""
-    from s2m.stages import execute
+    from s2m.stages.execute import execute
 
     if not kept.exists():
         execute(folder)

@@ -22,12 +22,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from s2m.compose import load
-from s2m.config import RunCfg
-from s2m.outcomes import FINISHED
+from s2m.config.compose import load
+from s2m.config.run import RunCfg
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
 from s2m.run.lock import RunLock
+from s2m.run.status import FINISHED
 from s2m.tracking.mirror import Mirror
 from s2m.tracking.processes import descendants
 from tests.tracking.standin.server import KEY
@@ -78,8 +78,8 @@ def iteration_seconds() -> float:
     """Return the CPU seconds of a desktop iteration, the best of some."""
     import torch
 
-    from s2m.env import TransportEnv
-    from s2m.learner import Learner
+    from s2m.env.transport import TransportEnv
+    from s2m.learning.ppo import Learner
 
     cfg = load(RunCfg, "config", ["curriculum.start=3", "curriculum.stop=3"])
     torch.set_num_threads(1)

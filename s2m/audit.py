@@ -1,6 +1,6 @@
 """How invariant a policy has become: python -m s2m.audit RUN [samples]."""
 
-from s2m.errors import UserError, run_command
+from s2m.console.errors import UserError, run_command
 
 USAGE = "usage: python -m s2m.audit RUN_FOLDER [group elements per observation]"
 
@@ -16,7 +16,7 @@ def main(words: list[str]) -> None:
     if not samples.isdecimal() or int(samples) < 1:
         raise UserError(f"samples = {samples}: allowed are whole numbers from 1")
     # Slow to import: help and mistakes come before.
-    from s2m.invariance import show
+    from s2m.policy.invariance import show
 
     show(words[0], int(samples))
 

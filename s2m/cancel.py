@@ -12,14 +12,14 @@ from collections import defaultdict
 from pathlib import Path
 
 from s2m.cluster.queue import Queue, ask
-from s2m.cluster.state import NEW, QUEUED, RESUME, RUNNING, UNREADABLE, glance
+from s2m.cluster.state import glance
 from s2m.cluster.submission import FOLDER, submission_of
-from s2m.columns import one_line
-from s2m.errors import UserError, run_command
-from s2m.outcomes import FAILED, FINISHED
+from s2m.console.errors import UserError, run_command
+from s2m.console.text import one_line
 from s2m.run.files import open_own
 from s2m.run.folder import RunFolder, find_runs, runs_at
 from s2m.run.lock import current_attempt, holds
+from s2m.run.status import FAILED, FINISHED, PENDING, QUEUED, RUNNING, STOPPED, UNREADABLE
 
 
 def main(words: list[str]) -> int:
@@ -95,7 +95,7 @@ def _sort(folders: list[RunFolder], queue: Queue | None) -> tuple[list[RunFolder
             print(one_line(f"left alone: {folder.path}: {state.failure}"))
         elif state.status in (QUEUED, RUNNING):
             active.append(folder)
-        elif state.status in (NEW, RESUME):
+        elif state.status in (PENDING, STOPPED):
             # What was submitted and is not in the queue waits for nobody.
             if not folder.submitted.exists() and not folder.stop.exists():
                 idle.append(folder)

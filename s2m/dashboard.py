@@ -1,17 +1,17 @@
 """Create or update the W&B workspace: python -m s2m.dashboard [--project ENTITY/NAME].
 
-The panels are those of s2m/views.py, the runs grouped by encoder and permutation. It always makes
-the one workspace `S2M-Trek` of a project anew: to keep changes made by hand, save them as another.
+The panels are those of s2m/tracking/panels.py, the runs grouped by encoder and permutation. It makes
+the one workspace `S2M-Trek` of a project anew: save changes made by hand as another workspace.
 """
 
 import argparse
 from typing import Any
 
-from s2m.config import TrackingCfg
-from s2m.errors import UserError, run_command
+from s2m.config.tracking import TrackingCfg
+from s2m.console.errors import UserError, run_command
 from s2m.run.metrics import ITERATION
 from s2m.tracking.client import Project, scratch_folder, split
-from s2m.views import View, sections
+from s2m.tracking.panels import View, sections
 
 TITLE = "S2M-Trek"
 NAME = "s2mtrek"

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from s2m import checkup
-from s2m.checkup import Result
-from s2m.errors import UserError, run_command
+from s2m.console.errors import UserError, run_command
+from s2m.monitor import checks as checkup
+from s2m.monitor.checks import Result
 
 SCHEMA = 1
 """Raised whenever the JSON changes its shape."""

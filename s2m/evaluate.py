@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from s2m.compose import describe, load
-from s2m.config import EvaluateCfg
-from s2m.errors import UserError, run_command
-from s2m.words import require_once
+from s2m.config.compose import describe, load
+from s2m.config.evaluate import EvaluateCfg
+from s2m.config.overrides import require_once
+from s2m.console.errors import UserError, run_command
 
 
 def main(words: list[str]) -> None:
@@ -21,7 +21,7 @@ def main(words: list[str]) -> None:
     if cfg.store and not cfg.run:
         raise UserError("store = true: needs run=FOLDER, the run whose evaluation is replaced")
     # Slow to import: help and mistakes come before.
-    from s2m.evaluation import judge
+    from s2m.stages.evaluate import judge
 
     judge(cfg, words)
 

@@ -6,8 +6,8 @@ how long a step takes. Teachers and students export alike: raw observations in, 
 student also takes and returns its memory.
 """
 
-from s2m.errors import UserError, run_command
-from s2m.words import require_once
+from s2m.config.overrides import require_once
+from s2m.console.errors import UserError, run_command
 
 USAGE = "usage: python -m s2m.export RUN_FOLDER [OUT_FOLDER] [episode_steps=500]"
 
@@ -25,7 +25,7 @@ def main(words: list[str]) -> int:
     if settings or len(places) not in (1, 2) or not steps.isdecimal() or int(steps) < 1:
         raise UserError(USAGE)
     # Slow to import: help and mistakes come before.
-    from s2m.exported import export
+    from s2m.policy.onnx import export
 
     return export(*places, steps=int(steps))
 

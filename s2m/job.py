@@ -4,27 +4,25 @@ What it prints goes into the run's log. Success is what the folder's result file
 only helps whoever waits for the process.
 """
 
-import os
-import socket
 import sys
 import traceback
-from contextlib import suppress
 
-from s2m.errors import UserError, print_anything
-from s2m.outcomes import BUSY, CODES, FAILED
-from s2m.progress import Progress
-from s2m.run.events import Events
+from s2m.console.errors import UserError, print_anything
 from s2m.run.folder import RunFolder
-from s2m.run.lock import Busy, current_attempt
-from s2m.stages import execute
-from s2m.tracking.mirror import Mirror
+from s2m.run.lock import Busy
+from s2m.run.status import BUSY, CODES, FAILED
 
 
 def main(words: list[str]) -> int:
     """Do what is left of the run of a folder and leave a verdict in its events if that fails."""
+    if "--help" in words or "-h" in words:
+        print((__doc__ or "").strip())
+        return 0
     if len(words) != 1:
-        print("usage: python -m s2m.job RUN_FOLDER", file=sys.stderr)
-        return 2
+        raise UserError("usage: python -m s2m.job RUN_FOLDER")
+    from s2m.stages.progress import Progress
+    from s2m.tracking.mirror import Mirror
+
     folder = RunFolder.open(words[0])
     progress = Progress.automatic()
     with Mirror(folder, progress.say) as mirror:
@@ -33,29 +31,17 @@ def main(words: list[str]) -> int:
     return CODES[mirror.outcome]
 
 
-def _attempt(folder: RunFolder, progress: Progress, mirror: Mirror) -> str:
+def _attempt(folder, progress, mirror) -> str:
+    from s2m.stages.execute import attempt
+
     try:
-        return execute(folder, progress, mirror=mirror)
+        return attempt(folder, progress, mirror=mirror)
     except Busy as error:
         print(error, file=sys.stderr)
         return BUSY
-    except Exception as error:
+    except Exception:
         traceback.print_exc()
-        record_failure(folder, error)
         return FAILED
-
-
-def record_failure(folder: RunFolder, error: Exception) -> None:
-    """Charge a failure to this attempt; to one that has taken the folder over it means nothing."""
-    attempt = current_attempt(folder)
-    if attempt is None or (attempt.host, attempt.pid) != (socket.gethostname(), os.getpid()):
-        return
-    lines = str(error).strip().splitlines()
-    reason = lines[0] if lines else ""
-    if not isinstance(error, UserError):
-        reason = f"{type(error).__name__}: {reason}"
-    with suppress(OSError):  # a full disk, of which the failure itself tells
-        Events(folder, attempt.number).append("failed", reason=reason)
 
 
 if __name__ == "__main__":

@@ -11,26 +11,19 @@ python -m s2m.status shows where runs stand, s2m.logs RUN what one printed, s2m.
 """
 
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 
-from rich.console import Console
-
 from s2m.cluster.cells import compose_cells, expand, follow_ups, sweep_names
-from s2m.cluster.config import CLUSTERS, SlurmCfg
-from s2m.cluster.followup import Step, make_steps
-from s2m.cluster.plan import Cell, create_folders, make_plan
-from s2m.cluster.queue import Queue, SlurmError, ask
-from s2m.cluster.state import QUEUED, RUNNING, UNREADABLE
-from s2m.cluster.submission import launch_lock, submission_of
-from s2m.columns import one_line
-from s2m.compose import CONF, describe
-from s2m.config import SIMULATORS, RunCfg
-from s2m.distill.config import StudentCfg
-from s2m.errors import UserError, run_command
-from s2m.outcomes import CODES
+from s2m.cluster.followup import make_steps
+from s2m.cluster.launch import launch
+from s2m.config.cluster import CLUSTERS
+from s2m.config.compose import CONF, describe
+from s2m.config.run import RunCfg
+from s2m.config.sim import SIMULATORS
+from s2m.console.errors import UserError, run_command
+from s2m.run.folder import RunFolder
+from s2m.run.status import CODES
 from s2m.tracking.choice import choose
 
 SWEEP_FLAGS = ("-m", "--multirun")
@@ -50,162 +43,23 @@ def main(words: list[str]) -> int:
         )
     cells = compose_cells(words)
     steps = make_steps(follow_ups(words), Path(cells[0].root), cells[0].experiment)
-    return launch(cells, steps, many)
+    if many:
+        return launch(cells, steps, note=choose(cells[0].tracking).note)
+    return launch(cells, steps, foreground=foreground)
 
 
-def launch(cells: Sequence[RunCfg | StudentCfg], steps: list[Step], many: bool) -> int:
-    """Execute checked cells and the commands after them, here or where their config says.
-
-    One cell alone, without `many`, runs in this process.
-    """
-    # Paths and the environment may hold square brackets, which are no markup.
-    console = Console(soft_wrap=True, markup=False)
-    if not console.is_terminal:
-        console.width = 140
-    cfg = cells[0]
-    root = Path(cfg.root)
-    slurm = isinstance(cfg.cluster, SlurmCfg)
-    if slurm:
-        from s2m.cluster.slurm import check
-
-        try:
-            check(cfg.cluster, root.resolve())
-        except SlurmError as error:
-            if not cfg.dry:
-                raise
-            console.print(f"not checked against a cluster: {error}")
-    if cfg.dry:
-        from s2m.cluster.preview import preview
-
-        preview(make_plan(cells, _queue(False)), steps, console)
-        return 0
-    if many and (note := choose(cfg.tracking).note):
-        console.print(note, highlight=False)
-    with launch_lock(root, console.print):
-        queue = _queue(slurm)
-        plan = make_plan(cells, queue)
-        create_folders(plan)
-        if slurm:
-            return _submit(plan, steps, queue, console)
-    return _pool(plan, steps, queue, console) if many else _foreground(plan[0])
-
-
-def _queue(required: bool) -> Queue | None:
-    """Ask SLURM for its queue; what it does not tell of must not be submitted twice."""
-    queue = Queue.read()
-    if required and (queue is None or queue.silent):
-        raise SlurmError("squeue does not answer: nothing was submitted")
-    return queue
-
-
-def _foreground(cell: Cell) -> int:
-    from s2m.job import record_failure
-    from s2m.progress import Progress
-    from s2m.run.lock import Busy
-    from s2m.stages import execute
+def foreground(folder: RunFolder) -> int:
+    """Execute what is left of a run in this process."""
+    # Slow to import: torch comes with it.
+    from s2m.stages.execute import attempt
+    from s2m.stages.progress import Progress
     from s2m.tracking.mirror import Mirror
 
-    if cell.state.status == UNREADABLE:
-        raise UserError(cell.state.failure)
     progress = Progress.automatic()
-    with Mirror(cell.folder, progress.say) as mirror:
-        try:
-            mirror.outcome = execute(cell.folder, progress, mirror=mirror)
-        except Busy:
-            raise
-        except Exception as error:
-            record_failure(cell.folder, error)
-            raise
-    print(f"{mirror.outcome}: {cell.folder.path}")
+    with Mirror(folder, progress.say) as mirror:
+        mirror.outcome = attempt(folder, progress, mirror)
+    print(f"{mirror.outcome}: {folder.path}")
     return CODES[mirror.outcome]
-
-
-def _pool(plan: list[Cell], steps: list[Step], queue: Queue | None, console: Console) -> int:
-    from s2m.cluster.local import INTERRUPTED_CODE, Pool
-    from s2m.cluster.pack import FollowUp
-
-    due, runs = _due(plan, queue, console), _names(plan)
-    pending = [step for step in steps if due or not _settled(step, runs, queue)]
-    _withdraw(pending, queue)
-    code = Pool(
-        [(cell.folder, cell.state.total) for cell in due], plan[0].cfg.cluster.workers, console
-    ).run()
-    if code == INTERRUPTED_CODE:
-        return code
-    code = code or _damaged(plan)
-    for step in pending:
-        if not FollowUp(step.command, str(step.record), runs, str(CONF.parent)).run():
-            console.print("interrupted: the same command goes on")
-            return INTERRUPTED_CODE
-    return code
-
-
-def _submit(plan: list[Cell], steps: list[Step], queue: Queue | None, console: Console) -> int:
-    from s2m.cluster.slurm import Submitter
-
-    due, runs = _due(plan, queue, console), _names(plan)
-    pending = [step for step in steps if due or not _settled(step, runs, queue)]
-    if not due and not pending:
-        console.print("nothing to submit")
-        return _damaged(plan)
-    _withdraw(pending, queue)
-    submitter = Submitter(plan[0].cfg.cluster, Path(plan[0].cfg.root), console.print)
-    arrays = submitter.runs(due) if due else []
-    if due:
-        console.print(f"submitted {_count(len(due))} as {', '.join(f'job {i}' for i in arrays)}")
-    for cell in plan:
-        submission = submission_of(cell.folder.submitted)
-        if cell.state.status in (QUEUED, RUNNING) and submission is not None:
-            arrays.append(submission.array)
-    submitter.follow_up(pending, sorted(set(arrays)), runs)
-    console.print(f"python -m s2m.status {plan[0].cfg.root} shows where they stand")
-    return _damaged(plan)
-
-
-def _settled(step: Step, runs: list[str], queue: Queue | None) -> bool:
-    """Tell whether a command has succeeded after these runs, or a job is there to see to it."""
-    return step.covers(runs) or step.state(queue) in (QUEUED, RUNNING)
-
-
-def _withdraw(steps: list[Step], queue: Queue | None) -> None:
-    """Make commands due again; jobs that still wait would come after the wrong runs."""
-    jobs = []
-    for step in steps:
-        with suppress(UserError):  # a damaged note, which tells of no job
-            jobs.append(step.job(queue))
-    if ids := [job.id for job in jobs if job]:
-        ask("scancel", *ids)
-    for step in steps:
-        step.forget()
-
-
-def _damaged(plan: list[Cell]) -> int:
-    """Return the exit code of a plan that leaves runs alone because they cannot be read."""
-    return int(any(cell.state.status == UNREADABLE for cell in plan))
-
-
-def _count(runs: int) -> str:
-    return "1 run" if runs == 1 else f"{runs} runs"
-
-
-def _names(plan: list[Cell]) -> list[str]:
-    return [cell.folder.path.name for cell in plan]
-
-
-def _due(plan: list[Cell], queue: Queue | None, console: Console) -> list[Cell]:
-    """Return what is to be executed, and say what is not."""
-    left = [cell for cell in plan if not cell.due()]
-    for status in sorted({cell.state.status for cell in left}):
-        count = sum(cell.state.status == status for cell in left)
-        console.print(f"{count} of {len(plan)} runs are {status} and left alone")
-        if status == QUEUED and queue and queue.silent:
-            console.print("squeue does not answer: runs that were submitted count as queued")
-    for cell in left:
-        if cell.state.status == UNREADABLE:
-            console.print(f"unreadable: {cell.state.failure}", highlight=False)
-        if cell.state.doubt:
-            console.print(one_line(cell.state.doubt), highlight=False)
-    return [cell for cell in plan if cell.due()]
 
 
 def _help() -> str:

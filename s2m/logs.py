@@ -11,8 +11,8 @@ from pathlib import Path
 
 from s2m.cluster.submission import Submission, submission_of
 from s2m.cluster.verdict import tail
-from s2m.columns import harmless
-from s2m.errors import UserError, run_command
+from s2m.console.errors import UserError, run_command
+from s2m.console.text import harmless
 from s2m.run.folder import RunFolder
 
 FOLLOW_SECONDS = 0.5

@@ -1,9 +1,9 @@
 """Show an agent at work: python -m s2m.replay agent=lqr k=5 out=demo.mp4."""
 
-from s2m.compose import describe, load
-from s2m.config import ReplayCfg
-from s2m.errors import run_command
-from s2m.words import require_once
+from s2m.config.compose import describe, load
+from s2m.config.overrides import require_once
+from s2m.config.replay import ReplayCfg
+from s2m.console.errors import run_command
 
 
 def main(words: list[str]) -> None:
@@ -14,7 +14,7 @@ def main(words: list[str]) -> None:
     require_once(words)
     cfg = load(ReplayCfg, "replay", words)
     # Slow to import: help and mistakes come before.
-    from s2m.film import show
+    from s2m.policy.film import show
 
     show(cfg, words)
 

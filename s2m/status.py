@@ -21,21 +21,13 @@ from rich.text import Text
 
 from s2m.cluster.followup import find_steps
 from s2m.cluster.queue import Queue
-from s2m.cluster.state import (
-    RESUME,
-    RUNNING,
-    UNREADABLE,
-    RunState,
-    in_words,
-    inspect,
-    total_iterations,
-)
+from s2m.cluster.state import RunState, in_words, inspect, total_iterations
 from s2m.cluster.verdict import final_states_of, judge, tail
-from s2m.columns import columns, harmless, one_line, terminal_width
-from s2m.errors import UserError, run_command
-from s2m.outcomes import FAILED
-from s2m.progress import duration, in_place
+from s2m.console.errors import UserError, run_command
+from s2m.console.terminal import in_place, terminal_width
+from s2m.console.text import columns, duration, harmless, one_line
 from s2m.run.folder import RunFolder, find_runs
+from s2m.run.status import FAILED, RUNNING, STOPPED, UNREADABLE
 from s2m.tracking.contents import full_name
 
 WATCH_SECONDS = 5.0
@@ -85,7 +77,7 @@ def survey(root: Path) -> list[Entry]:
 
 
 def _has_ended(state: RunState) -> bool:
-    return state.status in (FAILED, RESUME)
+    return state.status in (FAILED, STOPPED)
 
 
 def typical_levels(entries: list[Entry]) -> dict[tuple[str, int, int], float]:
@@ -162,7 +154,7 @@ def _as_json(entries: list[Entry]) -> list[dict]:
 
 
 def _write_page(root: Path, target: Path, refresh: float | None = None) -> None:
-    from s2m.page import build, read_all, write
+    from s2m.monitor.page import build, read_all, write
 
     runs = read_all([(entry.folder, entry.name, entry.state) for entry in survey(root)])
     write(target, build(runs, str(root), refresh))

@@ -10,8 +10,8 @@ import time
 from contextlib import suppress
 from itertools import takewhile
 
-from s2m.columns import one_line
-from s2m.errors import UserError, run_command
+from s2m.console.errors import UserError, run_command
+from s2m.console.text import one_line
 from s2m.run.folder import RunFolder, runs_at
 from s2m.tracking.choice import DISABLED
 from s2m.tracking.client import ClientError, scratch_folder, split

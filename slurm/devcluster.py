@@ -23,7 +23,7 @@ from pathlib import Path
 from daemons import Daemons, find_processes, find_program, kill
 from slurmconf import Settings, write_files
 
-from s2m.errors import UserError, run_command, unknown
+from s2m.console.errors import UserError, run_command, unknown
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scancel", "scontrol", "sinfo", "squeue")
 ACCOUNTING_PROGRAMS = ("mariadb", "mariadbd", "mariadb-install-db", "slurmdbd", "sacct", "sacctmgr")

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 
 SLURM_CONF = """\
 ClusterName=devcluster

@@ -1,13 +1,22 @@
 """Fixtures, order and limits shared by all tests."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import settings
 
-from s2m.sim.robot import MAX_BALLS, ROBOT
+from s2m.cluster.student import compose_student
+from s2m.config.compose import load
+from s2m.config.run import RunCfg
+from s2m.robot.model import MAX_BALLS, ROBOT
+from s2m.run.folder import RunFolder
+from s2m.run.identity import run_path
+from s2m.stages.execute import execute
 from s2m.task.state import TransportState
+from tests.taught import STUDENT, TEACHER
+from tests.words import latest
 
 # A busy machine is no failure, and the same code is tried on the same examples.
 settings.register_profile("tests", deadline=None, derandomize=True)
@@ -79,3 +88,24 @@ def make_state():
         return TransportState.of(**{**fields, **changes})
 
     return build
+
+
+@pytest.fixture(scope="session")
+def teacher(tmp_path_factory):
+    """A trained and evaluated run."""
+    root = tmp_path_factory.mktemp("runs")
+    config = asdict(load(RunCfg, "config", [*TEACHER, f"root={root}", "experiment=small"]))
+    folder = RunFolder.create(run_path(root, "small", config), config)
+    execute(folder)
+    return folder
+
+
+@pytest.fixture
+def student(teacher, tmp_path):
+    """Return a function that creates the folder of a student."""
+
+    def create(name, *words, **frozen):
+        cfg = compose_student(latest(f"teacher={teacher.path}", *STUDENT, *words))
+        return RunFolder.create(tmp_path / name, asdict(cfg) | frozen)
+
+    return create

@@ -20,7 +20,7 @@ from analysis.figures.draw import (
 from analysis.frames import Run
 from analysis.published import published
 from analysis.study import Study
-from s2m.config import CRITERIA
+from s2m.config.curriculum import CRITERIA
 
 THRESHOLD = "#D55E00"
 EMPTY = "no values"

@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 
-from analysis.frames import LEFT_OUT, PENDING, STOPPED, Evaluation, KRates
-from s2m.config import CRITERIA
-from s2m.errors import UserError
+from analysis.frames import LEFT_OUT, Evaluation, KRates
+from s2m.config.curriculum import CRITERIA
+from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder
+from s2m.run.status import PENDING, STOPPED
 
 FLAGS = ("strict", "no_drop", "dropped", "fell", "unstable")
 MEANS = ("steps", "linear_error", "yaw_error", "minimum_margin")

@@ -8,30 +8,20 @@ from typing import Any
 import numpy as np
 import pyarrow
 
-from analysis.frames import (
-    ELAPSED,
-    FINISHED,
-    POINTS,
-    SYMMETRY,
-    Curves,
-    Frames,
-    Levels,
-    Run,
-    Unread,
-)
+from analysis.frames import ELAPSED, POINTS, SYMMETRY, Curves, Frames, Levels, Run, Unread
 from analysis.sources.code import code_key
 from analysis.sources.episodes import judging, read_evaluation
 from analysis.sources.metrics import read_metrics
 from analysis.sources.students import read_student
 from analysis.sources.values import check_config, complaint, count, is_level, parameters, words
-from s2m.config import CRITERIA
-from s2m.errors import UserError, unknown
+from s2m.config.curriculum import CRITERIA
+from s2m.console.errors import UserError, unknown
 from s2m.run.events import Event, Events
 from s2m.run.folder import RunFolder, find_runs, saved
 from s2m.run.metrics import ITERATION
 from s2m.run.milestones import LEVEL, level_changes
 from s2m.run.seal import sum_in
-from s2m.run.standing import standing
+from s2m.run.status import FINISHED, standing
 
 TIME = "time/iteration"
 READ = (*(f"criteria/{name}" for name in CRITERIA), *SYMMETRY, LEVEL, TIME)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
 from s2m.run.metrics import ITERATION

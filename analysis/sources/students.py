@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis.frames import FINISHED, Student
+from analysis.frames import Student
 from analysis.sources.episodes import judging, read_evaluation
 from analysis.sources.metrics import read_metrics
 from analysis.sources.values import check_config, count, words
-from s2m.distill.config import TaughtByCfg
-from s2m.errors import UserError
+from s2m.config.distill import TaughtByCfg
+from s2m.console.errors import UserError
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.milestones import RATE, ROUND, rounds
-from s2m.run.standing import standing
+from s2m.run.status import FINISHED, standing
 
 NO_DROP = f"{RATE}no_drop_"
 

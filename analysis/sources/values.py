@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from s2m.columns import one_line
-from s2m.config import CRITERIA
-from s2m.errors import UserError
+from s2m.config.curriculum import CRITERIA
+from s2m.console.errors import UserError
+from s2m.console.text import one_line
 from s2m.run.files import LARGEST, is_count
 from s2m.run.milestones import HIGHEST as MOST_BALLS
 

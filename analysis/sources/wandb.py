@@ -15,7 +15,7 @@ from typing import Any
 from analysis.frames import Frames, Unread
 from analysis.sources import local
 from analysis.sources.values import complaint, words
-from s2m.errors import UserError, unknown
+from s2m.console.errors import UserError, unknown
 from s2m.run.files import write_json
 from s2m.run.metrics import write_table
 from s2m.tracking.client import Project, marker, scratch_folder, split

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from s2m.columns import one_line
+from s2m.console.text import one_line
 
 _TEX = str.maketrans(
     {

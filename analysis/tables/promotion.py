@@ -6,7 +6,7 @@ from analysis.cohort import Cohort
 from analysis.frames import Run
 from analysis.study import Study
 from analysis.tables.model import Cell, Line, Table, column, missing, plain
-from s2m.config import AT_LEAST, CRITERIA
+from s2m.config.curriculum import AT_LEAST, CRITERIA
 
 SHORT = {
     "length_ratio": "length", "margin": "margin", "dangerous": "dangerous", "edge": "edge",

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from analysis.tables.model import Cell, Table, prose
-from s2m.columns import one_line
+from s2m.console.text import one_line
 
 _ALIGNS = {"l": "l", "c": "c", "r": "r", "p": r"p{0.5\linewidth}"}
 

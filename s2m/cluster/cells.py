@@ -11,12 +11,12 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ValueType
 from hydra.errors import HydraException, OverrideParseException
 
-from s2m.compose import CONF, broken_yaml, load
-from s2m.config import RunCfg
-from s2m.errors import UserError, unknown
+from s2m.config.compose import CONF, broken_yaml, load
+from s2m.config.fields import validate
+from s2m.config.overrides import require_once, unreadable
+from s2m.config.run import RunCfg
+from s2m.console.errors import UserError, unknown
 from s2m.run.identity import check_experiment, signature
-from s2m.settings import validate
-from s2m.words import require_once, unreadable
 
 SWEEPS = CONF.parent / "sweeps"
 KEYS = ("experiment", "cells")

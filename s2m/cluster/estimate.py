@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from s2m.cluster.plan import Cell
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
 

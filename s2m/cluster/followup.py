@@ -13,9 +13,9 @@ from pathlib import Path
 
 from s2m.cluster.queue import Job, Queue
 from s2m.cluster.submission import Submission, submission_of
-from s2m.errors import UserError
-from s2m.outcomes import FINISHED
+from s2m.console.errors import UserError
 from s2m.run.files import read_json, write_json
+from s2m.run.status import FINISHED
 
 FOLDER = ".then"
 """Beside the runs of an experiment: one record per command."""

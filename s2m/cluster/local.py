@@ -14,16 +14,16 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from s2m.cluster.state import RUNNING, RunState, glance, in_words, inspect
-from s2m.columns import one_line
-from s2m.errors import UserError
-from s2m.outcomes import BUSY, FAILED, FINISHED, STOPPED, outcome_of
-from s2m.progress import duration, in_place
+from s2m.cluster.state import RunState, glance, in_words, inspect
+from s2m.console.errors import UserError
+from s2m.console.terminal import in_place
+from s2m.console.text import duration, one_line
 from s2m.run.events import Events
 from s2m.run.files import open_own
 from s2m.run.folder import RunFolder
 from s2m.run.lock import current_attempt
-from s2m.stopping import SIGNALS, block_stop_signals
+from s2m.run.status import BUSY, FAILED, FINISHED, PENDING, RUNNING, STOPPED, outcome_of
+from s2m.run.stopping import SIGNALS, block_stop_signals
 
 POLL_SECONDS = 0.5
 REFRESH_SECONDS = 2.0
@@ -182,7 +182,7 @@ class Pool:
         table = Table("run", "state", "level", "iteration", "s/iteration", "end", "last event")
         for name in self.runs:
             state = self._glance(name)
-            status = "running" if name in self.running else self.ended.get(name, "waiting")
+            status = RUNNING if name in self.running else self.ended.get(name, PENDING)
             table.add_row(
                 name, status, str(state.level or ""), f"{state.iteration}/{state.total}",
                 f"{state.seconds:.2f}" if state.seconds else "",

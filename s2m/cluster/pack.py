@@ -15,14 +15,14 @@ from rich.console import Console
 
 from s2m.cluster.local import Pool
 from s2m.cluster.state import in_words, inspect, total_iterations
-from s2m.errors import UserError, print_anything
-from s2m.outcomes import CODES, FAILED, STOPPED
+from s2m.console.errors import UserError, print_anything
 from s2m.run.clock import timestamp
 from s2m.run.events import Events
 from s2m.run.files import write_json
 from s2m.run.folder import RunFolder
 from s2m.run.lock import Attempt, current_attempt, slurm_restarts
-from s2m.stopping import SIGNALS, STOP_FILE, block_stop_signals
+from s2m.run.status import CODES, FAILED, STOPPED
+from s2m.run.stopping import SIGNALS, STOP_FILE, block_stop_signals
 
 REQUEUE = CODES[STOPPED]
 ASKED = (REQUEUE, 128 + signal.SIGINT, *(-number for number in SIGNALS))

@@ -8,24 +8,16 @@ from rich.table import Table
 from rich.text import Text
 
 from s2m.cluster.queue import Queue
-from s2m.cluster.state import (
-    NEW,
-    RESUME,
-    UNREADABLE,
-    RunState,
-    glance,
-    in_words,
-    total_iterations,
-)
-from s2m.columns import one_line
-from s2m.compose import CONF
-from s2m.config import RunCfg
-from s2m.distill.config import StudentCfg
-from s2m.errors import UserError
-from s2m.outcomes import FAILED
+from s2m.cluster.state import RunState, glance, in_words, total_iterations
+from s2m.config.compose import CONF
+from s2m.config.distill import StudentCfg
+from s2m.config.run import RunCfg
+from s2m.console.errors import UserError
+from s2m.console.text import one_line
 from s2m.run.code import code_state
 from s2m.run.folder import RunFolder
 from s2m.run.identity import run_path
+from s2m.run.status import FAILED, PENDING, STOPPED, UNREADABLE
 
 
 @dataclass(frozen=True)
@@ -39,7 +31,7 @@ class Cell:
     def due(self) -> bool:
         """Whether there is anything to do."""
         retry = self.cfg.retry_failed and self.state.status == FAILED
-        return retry or self.state.status in (NEW, RESUME)
+        return retry or self.state.status in (PENDING, STOPPED)
 
 
 def make_plan(cells: Sequence[RunCfg | StudentCfg], queue: Queue | None) -> list[Cell]:

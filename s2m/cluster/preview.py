@@ -4,13 +4,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from s2m.cluster.config import SlurmCfg
 from s2m.cluster.estimate import estimate
 from s2m.cluster.followup import Step
 from s2m.cluster.plan import Cell, plan_table
-from s2m.config import RunCfg
-from s2m.distill.config import StudentCfg
-from s2m.progress import duration
+from s2m.config.cluster import SlurmCfg
+from s2m.config.distill import StudentCfg
+from s2m.config.run import RunCfg
+from s2m.console.text import duration
 
 
 def preview(plan: list[Cell], steps: list[Step], console: Console) -> None:

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 
 WAITING = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT")
 SECONDS = 30.0

@@ -16,15 +16,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from s2m.cluster.config import SlurmCfg
 from s2m.cluster.followup import Step
 from s2m.cluster.pack import REQUEUE, FollowUp, Pack
 from s2m.cluster.plan import Cell
 from s2m.cluster.queue import SlurmError, ask, complaint, max_array_size, partitions
 from s2m.cluster.snapshot import freeze
 from s2m.cluster.submission import FOLDER, Submission, record
-from s2m.columns import harmless
-from s2m.errors import UserError, unknown
+from s2m.config.cluster import SlurmCfg
+from s2m.console.errors import UserError, unknown
+from s2m.console.text import harmless
 
 if TYPE_CHECKING:
     from submitit import SlurmExecutor

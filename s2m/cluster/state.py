@@ -5,23 +5,28 @@ from typing import Any
 
 from s2m.cluster.queue import Job, Queue
 from s2m.cluster.submission import submission_of
-from s2m.distill.config import DistillCfg
-from s2m.errors import UserError
-from s2m.outcomes import FAILED, FINISHED
+from s2m.config.distill import DistillCfg
+from s2m.console.errors import UserError
 from s2m.run.events import Events
 from s2m.run.files import is_count
 from s2m.run.folder import RunFolder, unfinished
 from s2m.run.journal import Journal
 from s2m.run.lock import Attempt, current_attempt
-from s2m.run.standing import failure_of
+from s2m.run.status import (
+    FAILED,
+    FINISHED,
+    PENDING,
+    QUEUED,
+    RUNNING,
+    STOPPED,
+    UNREADABLE,
+    failure_of,
+)
 
 LONGEST = 1e6
 """Seconds of an iteration that can be believed."""
-NEW, QUEUED, RESUME, RUNNING = "new", "queued", "resume", "running"
 MOST_WORDS = 500
 """Characters of what is said about a damaged folder."""
-UNREADABLE = "unreadable"
-"""The state of a run whose folder is damaged."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ def total_iterations(config: dict[str, Any]) -> int:
 def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunState:
     """Read the state of a run of `total` iterations; without a queue only the folder decides."""
     if not folder.run_file.exists() and not folder.attempt.exists():
-        return RunState(NEW, total=total)
+        return RunState(PENDING, total=total)
     attempt = current_attempt(folder)
     submission = submission_of(folder.submitted)
     job = queue.find(submission.job, submission.name) if submission and queue else None
@@ -89,7 +94,7 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
     last_event = _describe(events[-1]) if events else ""
     status = _status(stages, attempt, failure, job, queue)
     # Without an answer nobody knows of a job that was submitted: it may well be waiting.
-    if submission and queue and queue.silent and status in (NEW, RESUME):
+    if submission and queue and queue.silent and status in (PENDING, STOPPED):
         status = QUEUED
     if status == QUEUED:
         last_event = f"waits in the queue: {job.reason if job else 'squeue does not answer'}"
@@ -159,10 +164,10 @@ def _status(
         over = attempt is not None and attempt.ended is not None and attempt.job == job.number
         return FAILED if failure and over else RUNNING
     if attempt is None:
-        return NEW
+        return PENDING
     if _alive(attempt, queue) is not False:
         return RUNNING
-    return FAILED if failure else RESUME
+    return FAILED if failure else STOPPED
 
 
 def _alive(attempt: Attempt, queue: Queue | None) -> bool | None:

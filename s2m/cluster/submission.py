@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TextIO
 
-from s2m.columns import one_line
-from s2m.errors import UserError
+from s2m.console.errors import UserError
+from s2m.console.text import one_line
 from s2m.run.clock import timestamp
 from s2m.run.files import read_record, write_json
 from s2m.run.folder import RunFolder

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from s2m.encoders.config import EncoderCfg
+from s2m.config.encoder import EncoderCfg
 from s2m.encoders.elu import ELU
 
 Group = Literal["G_0", "G_diag", "G_frame"]

@@ -2,11 +2,11 @@
 
 from torch import Tensor, nn
 
+from s2m.config.encoder import POOLS, EncoderCfg
+from s2m.console.errors import unknown
 from s2m.encoders.base import SetEncoder, Shape, history_tokens, mlp
-from s2m.encoders.config import POOLS, EncoderCfg
 from s2m.encoders.elu import ELU
 from s2m.encoders.pooling import embed_and_pool
-from s2m.errors import unknown
 
 
 class _DeepSets(SetEncoder):

@@ -2,8 +2,8 @@
 
 from torch import Tensor, nn
 
+from s2m.config.encoder import EncoderCfg
 from s2m.encoders.base import SetEncoder, Shape, history_tokens, mlp
-from s2m.encoders.config import EncoderCfg
 from s2m.encoders.elu import ELU
 
 

@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import torch
 
+from s2m.config.encoder import EncoderCfg
+from s2m.console.errors import unknown
 from s2m.encoders.base import Group, SetEncoder, Shape
-from s2m.encoders.config import EncoderCfg
 from s2m.encoders.deep_sets import DeepSetsHistoryConcat, PerFrameDeepSets
 from s2m.encoders.mlp import BranchMLP, FlatMLP
 from s2m.encoders.set_transformer import PerFrameSetTransformer, SetTransformer
 from s2m.encoders.sizing import fit
-from s2m.errors import unknown
 
 ENCODERS: dict[str, type[SetEncoder]] = {
     "flat_mlp": FlatMLP,

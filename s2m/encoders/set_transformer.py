@@ -2,9 +2,9 @@
 
 from torch import Tensor, nn
 
+from s2m.config.encoder import EncoderCfg
 from s2m.encoders.base import SetEncoder, Shape, history_tokens, mlp
 from s2m.encoders.blocks import ISAB, PMA
-from s2m.encoders.config import EncoderCfg
 from s2m.encoders.tracing import is_traced
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 
 TOLERANCE = 0.05
 """Largest relative deviation of a parameter count from its budget."""

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.run.events import Events
 from s2m.run.files import remove_temporary
 from s2m.run.folder import CHECKPOINT, RunFolder, saved

@@ -3,7 +3,7 @@
 import logging
 from typing import Any
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.run.clock import timestamp
 from s2m.run.files import LineFile, is_count, read_lines
 from s2m.run.folder import RunFolder

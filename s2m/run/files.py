@@ -12,7 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 
 BLOCK = 32 * 1024
 """Bytes read at once when a file is searched from its end."""

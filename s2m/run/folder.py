@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from s2m.errors import UserError, unknown
+from s2m.console.errors import UserError, unknown
 from s2m.run import frozen
 from s2m.run.clock import timestamp
 from s2m.run.code import CodeState

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 
 LARGEST, LONGEST, BRACKETS = 256 * 1024, 4096, 1000
 """Bytes of a file, bytes of a line, opening brackets; ours have some thousand, a hundred and ten.

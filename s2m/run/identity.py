@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from s2m.errors import UserError
+from s2m.config.run import LEARNER
+from s2m.console.errors import UserError
 
 EXCLUDED = (
     "evaluate", "cluster", "tracking", "root", "experiment", "dry", "retry_failed", "teacher",
@@ -17,9 +18,6 @@ is judged afterwards, and where the teacher lies that a student's `taught_by` id
 
 STUDENT = "tactset"
 """The variant of every run that is distilled from a teacher."""
-
-LEARNER = "ppo"
-"""The agent of every run that learns; what other agents do is a control."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _ENCODER = re.compile(r"[a-z0-9][a-z0-9_]{0,39}")

@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.run.files import LineFile, is_count, read_lines, read_lines_backwards, write_file
 from s2m.run.folder import RunFolder
 from s2m.run.lines import from_line, to_line

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.run.clock import timestamp
 from s2m.run.events import Events
 from s2m.run.files import open_own, read_record, remove_temporary, write_sealed

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.run.files import replacing
 
 if TYPE_CHECKING:

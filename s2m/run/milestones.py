@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.run.events import Event
 from s2m.run.metrics import ITERATION
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.run.files import replacing
 
 MARK = b"\ns2m-sha256 "

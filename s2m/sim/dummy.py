@@ -10,8 +10,8 @@ import time
 import torch
 from torch import Tensor
 
-from s2m.config import DummyCfg
-from s2m.sim.robot import BALL_RADIUS, GRAVITY, LEG_JOINTS, MAX_BALLS, ROBOT
+from s2m.config.sim import DummyCfg
+from s2m.robot.model import BALL_RADIUS, GRAVITY, LEG_JOINTS, MAX_BALLS, ROBOT
 from s2m.task.geometry import support_margin
 from s2m.task.state import Spawn, TransportState
 
@@ -24,7 +24,7 @@ FALL = 0.02
 class DummySimulator:
     """Points on a tilting plate."""
 
-    def __init__(self, cfg: DummyCfg, num_envs: int) -> None:
+    def __init__(self, cfg: DummyCfg, num_envs: int, **_: object) -> None:
         """Start with empty plates."""
         self.num_envs, self.dt, self.device = num_envs, cfg.dt, torch.device("cpu")
         self.pause = cfg.pause

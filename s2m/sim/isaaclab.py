@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from s2m.config import BallPhysicsCfg, IsaacLabCfg
+from s2m.config.sim import BallPhysicsCfg, IsaacLabCfg
+from s2m.robot.model import BALL_RADIUS, GRAVITY, MAX_BALLS, ROBOT
+from s2m.robot.urdf import urdf
 from s2m.sim.isaaclab_app import STALL_SECONDS, Watchdog, start_app
-from s2m.sim.robot import BALL_RADIUS, GRAVITY, MAX_BALLS, ROBOT
-from s2m.sim.urdf import urdf
 from s2m.task.geometry import support_margin
 from s2m.task.state import Spawn, TransportState
 
@@ -50,11 +50,11 @@ def rolling_torque(
 class IsaacLabSimulator:
     """The `Simulator` of the GPU cluster; one at a time in a process."""
 
-    def __init__(self, cfg: IsaacLabCfg, num_envs: int) -> None:
-        """Start the application if need be and build the scene."""
+    def __init__(self, cfg: IsaacLabCfg, num_envs: int, **_: object) -> None:
+        """Start the application if need be and build the scene; contacts come from its sensors."""
         start_app(cfg.device)
         self.cfg, self.num_envs = cfg, num_envs
-        self.dt = cfg.timestep * cfg.decimation
+        self.dt = cfg.dt
         self.closed = False
         self.assets = tempfile.TemporaryDirectory(prefix="s2m-")
         """The robot as URDF and as USD, to which the scene refers."""

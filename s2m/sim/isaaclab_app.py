@@ -19,8 +19,8 @@ from typing import Any, NoReturn
 
 import torch
 
-from s2m.checkup import INSTALL_ISAAC
-from s2m.errors import UserError
+from s2m.config.sim import INSTALL_ISAAC
+from s2m.console.errors import UserError
 
 START_SECONDS = 1800
 """Longest start: a first one compiles shaders and may read gigabytes from a shared disk."""

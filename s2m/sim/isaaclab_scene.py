@@ -20,9 +20,9 @@ from isaaclab.sensors import ContactSensorCfg
 from isaaclab.sim import PhysxCfg, SimulationCfg
 from isaaclab.utils import configclass
 
-from s2m.config import BallPhysicsCfg, IsaacLabCfg
-from s2m.errors import UserError
-from s2m.sim.robot import BALL_RADIUS, GRAVITY, MAX_BALLS, ROBOT, Joint
+from s2m.config.sim import BallPhysicsCfg, IsaacLabCfg
+from s2m.console.errors import UserError
+from s2m.robot.model import BALL_RADIUS, GRAVITY, MAX_BALLS, ROBOT, Joint
 
 WHEEL_FRICTION = 1.0
 """Sliding friction wheel-ground, as in the MJCF."""

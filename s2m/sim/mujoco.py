@@ -16,10 +16,10 @@ import torch
 from mujoco import rollout
 from torch import Tensor
 
-from s2m.config import MujocoCfg
-from s2m.sim.mjcf import mjcf
+from s2m.config.sim import MujocoCfg
+from s2m.robot.mjcf import mjcf
+from s2m.robot.model import BALL_RADIUS, LEGS, MAX_BALLS, ROBOT
 from s2m.sim.quaternion import conjugate, matrix, multiply, rotate, upper
-from s2m.sim.robot import BALL_RADIUS, LEGS, MAX_BALLS, ROBOT
 from s2m.task.geometry import HALF_PLATE, packing
 from s2m.task.state import Spawn, TransportState
 
@@ -77,7 +77,7 @@ class MujocoSimulator:
         """Prepare `num_envs` environments; they are unusable until their first reset."""
         self.cfg, self.num_envs, self.contact_gap = cfg, num_envs, contact_gap
         self.device = torch.device("cpu")
-        self.dt = cfg.timestep * cfg.decimation
+        self.dt = cfg.dt
         self.dump = Path(dump) if dump else None
         self.unstable_count = 0
         """Broken-down environment steps since the start."""

@@ -1,1 +1,1 @@
-"""The multi-sphere transport MDP: batched torch, free of any simulator."""
+"""The multi-sphere transport MDP: batched torch, free of any simulator. May import `robot`."""

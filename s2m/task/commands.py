@@ -5,8 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from s2m.config import CommandCfg
-from s2m.sim.robot import Robot
+from s2m.config.task import CommandCfg
+from s2m.robot.model import Robot
 
 COMMAND_SIZE = 5
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from s2m.config import AT_LEAST, CRITERIA, CurriculumCfg
-from s2m.task.rewards import Scene
+from s2m.config.curriculum import AT_LEAST, CRITERIA, CurriculumCfg
+from s2m.task.scene import Scene
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from s2m.sim.robot import MAX_BALLS, PLATE_SIZE
+from s2m.robot.model import MAX_BALLS, PLATE_SIZE
 from s2m.task.constants import constant
 
 HALF_PLATE = (PLATE_SIZE[0] / 2, PLATE_SIZE[1] / 2)

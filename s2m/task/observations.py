@@ -7,8 +7,8 @@ and, for the critic, balls_clean without noise. A ball that does not touch the p
 import torch
 from torch import Tensor
 
-from s2m.config import NoiseCfg
-from s2m.sim.robot import MAX_BALLS
+from s2m.config.task import NoiseCfg
+from s2m.robot.model import MAX_BALLS
 from s2m.task.constants import constant
 from s2m.task.rotation import perturb
 from s2m.task.state import TransportState

@@ -6,9 +6,9 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from s2m.config import SpawnCfg
-from s2m.errors import UserError
-from s2m.sim.robot import BALL_RADIUS, MAX_BALLS
+from s2m.config.task import SpawnCfg
+from s2m.console.errors import UserError
+from s2m.robot.model import BALL_RADIUS, MAX_BALLS
 from s2m.task.geometry import FAR, packing, pair_distances
 from s2m.task.state import Spawn
 

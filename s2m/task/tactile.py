@@ -5,8 +5,8 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from s2m.config import TactileCfg
-from s2m.sim.robot import BALL_RADIUS, PLATE_SIZE
+from s2m.config.task import TactileCfg
+from s2m.robot.model import BALL_RADIUS, PLATE_SIZE
 
 CELLS = 16
 

@@ -4,7 +4,7 @@ import math
 
 from torch import Tensor
 
-from s2m.config import TaskCfg
+from s2m.config.task import TaskCfg
 from s2m.task.state import TransportState
 
 

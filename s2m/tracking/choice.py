@@ -4,7 +4,7 @@ import importlib.util
 import os
 from dataclasses import dataclass
 
-from s2m.config import TrackingCfg
+from s2m.config.tracking import TrackingCfg
 from s2m.tracking.key import has_key
 
 AUTO, ONLINE, OFFLINE, DISABLED = "auto", "online", "offline", "disabled"

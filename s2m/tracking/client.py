@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.run.folder import FILES
 from s2m.tracking.contents import MARKER, sha256
 from s2m.tracking.history import replay

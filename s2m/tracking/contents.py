@@ -9,7 +9,7 @@ from s2m.run.events import Events
 from s2m.run.files import to_json
 from s2m.run.folder import FILES, RunFolder
 from s2m.run.lock import current_attempt
-from s2m.run.standing import stage_of
+from s2m.run.status import status_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -96,7 +96,7 @@ def sha256(data: bytes) -> str:
 
 def summary(folder: RunFolder) -> dict[str, Any]:
     """Return the numbers that stand beside a run in W&B's table of runs."""
-    numbers: dict[str, Any] = {"run/state": stage_of(folder)}
+    numbers: dict[str, Any] = {"run/state": status_of(folder)}
     for event in Events(folder).read():
         if event["kind"] == "level":
             numbers[f"reached/level_{event['level']}"] = event["iteration"]

@@ -9,11 +9,11 @@ import select
 import signal
 import sys
 
-from s2m.compose import from_dict
-from s2m.config import TrackingCfg
-from s2m.errors import UserError
+from s2m.config.compose import from_dict
+from s2m.config.tracking import TrackingCfg
+from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder
-from s2m.run.standing import stage_of
+from s2m.run.status import status_of
 from s2m.tracking.client import Project, scratch_folder
 from s2m.tracking.lock import sender
 from s2m.tracking.processes import descendants, end_all
@@ -55,7 +55,7 @@ def _mirror(folder: RunFolder) -> None:
         while word is None:
             session.push()
             word = _listen(POLL_SECONDS)
-        session.close(word or stage_of(folder))
+        session.close(word or status_of(folder))
 
 
 def _listen(seconds: float) -> str | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from s2m.run.metrics import ITERATION, Row, merge
-from s2m.views import THRESHOLD, THROUGHPUT
+from s2m.tracking.panels import THRESHOLD, THROUGHPUT
 
 if TYPE_CHECKING:
     import pyarrow

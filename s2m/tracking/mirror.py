@@ -12,13 +12,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 
-from s2m.compose import from_dict
-from s2m.config import TrackingCfg
-from s2m.outcomes import FAILED, STOPPED
+from s2m.config.compose import from_dict
+from s2m.config.tracking import TrackingCfg
 from s2m.run.events import Events
 from s2m.run.files import open_own
 from s2m.run.folder import RunFolder
-from s2m.stopping import stop_signals
+from s2m.run.status import FAILED, STOPPED
+from s2m.run.stopping import stop_signals
 from s2m.tracking.choice import ONLINE, choose
 from s2m.tracking.processes import end_tree
 

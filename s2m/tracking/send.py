@@ -6,13 +6,13 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from s2m.compose import from_dict
-from s2m.config import TrackingCfg
-from s2m.errors import UserError
+from s2m.config.compose import from_dict
+from s2m.config.tracking import TrackingCfg
+from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
 from s2m.run.lock import current_attempt
-from s2m.run.standing import PENDING, RUNNING, stage_of
+from s2m.run.status import PENDING, RUNNING, status_of
 from s2m.tracking import contents
 from s2m.tracking.client import Project, marker, split
 from s2m.tracking.contents import MARKER
@@ -51,7 +51,7 @@ class Sender:
         with sender(folder) as mine:
             if not mine:
                 return BUSY
-            stage = stage_of(folder)
+            stage = status_of(folder)
             if is_current(folder, project.find(contents.run_id(folder))):
                 return CURRENT
             ended = stage not in (RUNNING, PENDING)
@@ -65,7 +65,7 @@ class Sender:
         """Do as `send`, but keep the W&B run of a run that goes on open for the next call."""
         attempt = current_attempt(folder)
         token = attempt.token if attempt else ""
-        stage = stage_of(folder)
+        stage = status_of(folder)
         session, known, stack = self._sessions.pop(folder.path, (None, "", ExitStack()))
         with ExitStack() as owned:
             owned.push(stack)

@@ -5,19 +5,18 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from s2m.config import TrackingCfg
-from s2m.outcomes import FINISHED, STOPPED
+from s2m.config.tracking import TrackingCfg
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.journal import KEPT, Journal
 from s2m.run.metrics import ITERATION, Row, merge
-from s2m.run.standing import PENDING, RUNNING
+from s2m.run.status import FINISHED, PENDING, RUNNING, STOPPED
 from s2m.tracking import contents
 from s2m.tracking.client import Project, marker
 from s2m.tracking.contents import MARKER
 from s2m.tracking.history import MEDIA, REWIND, missing
 from s2m.tracking.media import SUCCESS, artifacts, films, tables
-from s2m.views import derived
+from s2m.tracking.panels import derived
 
 SETTINGS = {
     "console": "off", "silent": True, "disable_git": True, "save_code": False,

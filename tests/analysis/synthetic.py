@@ -13,9 +13,9 @@ import pyarrow
 from pyarrow import parquet
 
 from analysis.rows import CONTROLS
-from s2m.config import RunCfg
-from s2m.distill.config import StudentCfg, TaughtByCfg
-from s2m.encoders.config import EncoderCfg
+from s2m.config.distill import StudentCfg, TaughtByCfg
+from s2m.config.encoder import EncoderCfg
+from s2m.config.run import RunCfg
 from s2m.run.code import CodeState
 from s2m.run.events import Events
 from s2m.run.files import write_json

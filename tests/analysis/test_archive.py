@@ -10,16 +10,16 @@ from analysis.sources.local import load
 from analysis.study import make_study
 from analysis.tables.every import every_table
 from analysis.tables.write import to_csv
-from s2m.config import EnvCfg
-from s2m.env import TransportEnv
-from s2m.errors import UserError
+from s2m.config.env import EnvCfg
+from s2m.console.errors import UserError
+from s2m.env.transport import TransportEnv
+from s2m.policy.stored import Trained
 from s2m.run.checkpoint import saved
 from s2m.run.folder import RunFolder, find_runs
-from s2m.run.standing import stage_of
-from s2m.stages import execute
-from s2m.trained import Trained
+from s2m.run.status import status_of
+from s2m.stages.execute import execute
 from tests.analysis.synthetic import DATA, Spec, write_run
-from tests.test_train import create
+from tests.stages.test_train import create
 
 
 def tables(place):
@@ -46,7 +46,7 @@ def test_runs_that_go_on_wait_and_failed_ones_stay_in_the_tables(tmp_path, capsy
     stored = {run.path.name for run in find_runs(tmp_path)}
     for run in find_runs(DATA / "runs"):
         assert (run.path.name in stored) == (str(run.path) not in said)
-        assert (run.path.name in stored) == (stage_of(run) in ("finished", "failed"))
+        assert (run.path.name in stored) == (status_of(run) in ("finished", "failed"))
     assert "left out" in said and stored
     states = {run.name: run.state for run in load(tmp_path).runs}
     assert "failed" in states.values()

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.command import describe_left_out, main
 from analysis.study import LeftOut
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.launch import main as launch
 from tests.analysis.synthetic import DATA, Spec, write_run
 

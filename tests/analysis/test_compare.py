@@ -9,7 +9,7 @@ import pytest
 
 from analysis import compare
 from analysis.compare import differences, main
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.run.events import Events
 from s2m.run.metrics import read_table, write_table
 from tests.analysis.synthetic import Spec, write_run

@@ -18,7 +18,7 @@ from analysis.stats.proportions import Pairs, newcombe_paired
 from analysis.study import make_study
 from analysis.tables.tactset import tactset as table
 from analysis.teacher import choose, override, reasons
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.launch import main as launch
 from s2m.run.seal import MARK
 from tests.analysis.conftest import ROOT

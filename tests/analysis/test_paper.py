@@ -8,8 +8,9 @@ from analysis.published import published
 from analysis.tables.encoders import ablation, encoders
 from analysis.tables.published import INSIDE, beside_the_paper
 from analysis.tables.settings import THRESHOLDS, value_of
-from s2m.compose import load
-from s2m.config import PpoCfg, RunCfg
+from s2m.config.compose import load
+from s2m.config.ppo import PpoCfg
+from s2m.config.run import RunCfg
 from tests.analysis.synthetic import Spec
 
 # As printed in the paper: encoder, invariance, perm, K_max, Adv. to 3, Adv. to 5, strict, no-drop.

@@ -2,11 +2,11 @@
 
 import pytest
 
+from analysis.docs import section
 from analysis.figures.draw import render
 from analysis.figures.every import every_figure
 from analysis.publish import caption, publish
-from s2m.documents import section
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 
 SVG = b"<svg><dc:description>Runs &amp; [levels].</dc:description></svg>"
 

@@ -6,13 +6,13 @@ import pytest
 
 from analysis.cohort import Cohort
 from analysis.command import main
+from analysis.docs import section
 from analysis.publish import FIGURES, PAGES, ROOT, places, read
 from analysis.sources.local import load
 from analysis.stats.proportions import Count, fisher
 from analysis.stats.survival import logrank
 from analysis.study import make_study
 from analysis.tables.formats import p_value
-from s2m.documents import section
 from s2m.run.folder import find_runs, unfinished
 
 RUNS = ROOT / "results" / "desktop"

@@ -8,7 +8,7 @@ from s2m.run.events import Events
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
 from s2m.run.metrics import deterministic
-from s2m.stages import execute
+from s2m.stages.execute import execute
 from tests.waiting import wait_for
 from tests.words import latest
 

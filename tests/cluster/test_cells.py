@@ -3,7 +3,7 @@
 import pytest
 
 from s2m.cluster.cells import compose_cells, expand, follow_ups, sweep_names
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.launch import main
 
 

@@ -11,7 +11,7 @@ import pytest
 from devcluster import DevCluster, main
 from slurmconf import Settings
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from tests.processes import mentioning
 from tests.waiting import wait_for
 

@@ -3,7 +3,13 @@
 import sys
 
 import pytest
-from jobs import (
+
+from s2m import cancel
+from s2m.cluster.submission import submission_of
+from s2m.run.events import Events
+from s2m.run.folder import find_runs
+from s2m.run.journal import Journal
+from tests.cluster.jobs import (
     LONG,
     assert_as_undisturbed,
     assert_whole,
@@ -15,12 +21,6 @@ from jobs import (
     trains,
     wait_until_finished,
 )
-
-from s2m import cancel
-from s2m.cluster.submission import submission_of
-from s2m.run.events import Events
-from s2m.run.folder import find_runs
-from s2m.run.journal import Journal
 from tests.faults.cluster import failing
 from tests.faults.runs import kinds
 from tests.waiting import wait_for

@@ -9,9 +9,9 @@ import pytest
 from s2m.cluster.cells import follow_ups
 from s2m.cluster.followup import make_steps
 from s2m.cluster.pack import REQUEUE, FollowUp
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.launch import main
-from s2m.stopping import SIGNALS
+from s2m.run.stopping import SIGNALS
 from tests.waiting import wait_for
 
 LEAVES = """

@@ -9,16 +9,16 @@ import subprocess
 import sys
 
 import pytest
-from jobs import states
 
 from s2m import cancel, logs, status
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.launch import main
 from s2m.run import checkpoint
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
 from s2m.run.lock import current_attempt
+from tests.cluster.jobs import states
 from tests.waiting import wait_for
 from tests.words import latest
 

@@ -16,10 +16,10 @@ from s2m.cluster import local
 from s2m.cluster.local import INTERRUPTED_CODE, Pool
 from s2m.cluster.pack import REQUEUE, Pack
 from s2m.cluster.queue import Queue
-from s2m.outcomes import BUSY, CODES, FAILED, FINISHED, STOPPED
 from s2m.run.events import Events
 from s2m.run.lock import RunLock
-from tests.test_train import create
+from s2m.run.status import BUSY, CODES, FAILED, FINISHED, STOPPED
+from tests.stages.test_train import create
 
 ENDS = {"short": FINISHED, "taken": BUSY}
 """How runs of these names end."""

@@ -1,17 +1,17 @@
 """Launches where commands that answer like SLURM's stand in for it: no job ever starts."""
 
 import pytest
-from jobs import TINY, launch, states
 
 from benchmarks.simulated import pretend_slurm
 from s2m import cancel
 from s2m.cluster.submission import submission_of
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.launch import main
 from s2m.run.events import Events
 from s2m.run.folder import find_runs
 from s2m.run.lock import RunLock
-from s2m.stages import execute
+from s2m.stages.execute import execute
+from tests.cluster.jobs import TINY, launch, states
 
 HERE = [word for word in TINY if not word.startswith("cluster")]
 """The same runs, but on this machine."""

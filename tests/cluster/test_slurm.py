@@ -8,7 +8,17 @@ from dataclasses import asdict
 
 import pytest
 from devcluster import DevCluster, Settings
-from jobs import (
+
+from s2m import logs, status
+from s2m.cluster import slurm as submitting
+from s2m.cluster.queue import Queue
+from s2m.cluster.submission import submission_of
+from s2m.config.compose import load
+from s2m.config.run import RunCfg
+from s2m.console.errors import UserError
+from s2m.run.folder import find_runs
+from s2m.run.identity import signature
+from tests.cluster.jobs import (
     LONG,
     TINY,
     assert_as_undisturbed,
@@ -19,16 +29,6 @@ from jobs import (
     trains,
     wait_until_finished,
 )
-
-from s2m import logs, status
-from s2m.cluster import slurm as submitting
-from s2m.cluster.queue import Queue
-from s2m.cluster.submission import submission_of
-from s2m.compose import load
-from s2m.config import RunCfg
-from s2m.errors import UserError
-from s2m.run.folder import find_runs
-from s2m.run.identity import signature
 from tests.faults.runs import kinds
 from tests.waiting import wait_for
 

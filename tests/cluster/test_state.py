@@ -11,9 +11,9 @@ from s2m import status
 from s2m.cluster.queue import Job, Queue
 from s2m.cluster.state import glance, inspect, total_iterations
 from s2m.cluster.submission import Submission, record
-from s2m.compose import load
-from s2m.config import RunCfg
-from s2m.errors import UserError
+from s2m.config.compose import load
+from s2m.config.run import RunCfg
+from s2m.console.errors import UserError
 from s2m.launch import main
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder

@@ -1,10 +1,10 @@
 """Waves of preemption, and commands of SLURM's that fail, on real daemons."""
 
 import pytest
-from jobs import entries
 
 from s2m.launch import main
 from s2m.run.folder import RunFolder, find_runs
+from tests.cluster.jobs import entries
 from tests.faults.cluster import IDLE, SLURM, failing, finished, preemption_storm
 from tests.faults.runs import differences, fingerprint, finish, kinds
 from tests.waiting import wait_for

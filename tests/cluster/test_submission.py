@@ -11,7 +11,6 @@ import pytest
 from s2m.cluster import queue as slurm_queue
 from s2m.cluster import submission
 from s2m.cluster.cells import compose_cells
-from s2m.cluster.config import SlurmCfg
 from s2m.cluster.estimate import estimate
 from s2m.cluster.plan import create_folders, make_plan
 from s2m.cluster.preview import _cost
@@ -19,8 +18,9 @@ from s2m.cluster.queue import Queue, complaint, final_states
 from s2m.cluster.slurm import Batch, _is_permanent, _pauses, batches, check, parameters, script
 from s2m.cluster.snapshot import PARTS, freeze, source_files
 from s2m.cluster.submission import launch_lock
-from s2m.compose import CONF
-from s2m.errors import UserError
+from s2m.config.cluster import SlurmCfg
+from s2m.config.compose import CONF
+from s2m.console.errors import UserError
 
 GOLDEN = Path(__file__).parent / "golden.sbatch"
 

@@ -7,9 +7,9 @@ import pytest
 from s2m import logs
 from s2m.cluster.submission import Submission, record
 from s2m.cluster.verdict import judge, tail
-from s2m.compose import load
-from s2m.config import RunCfg
-from s2m.errors import UserError
+from s2m.config.compose import load
+from s2m.config.run import RunCfg
+from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder
 
 

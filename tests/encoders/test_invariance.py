@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from s2m.encoders.config import EncoderCfg
+from s2m.config.encoder import EncoderCfg
 from s2m.encoders.registry import ENCODERS, make_encoder
 from s2m.encoders.symmetry import permute, sample
 

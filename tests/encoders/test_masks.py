@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from s2m.config.encoder import POOLS, EncoderCfg
 from s2m.encoders.base import history_tokens
-from s2m.encoders.config import POOLS, EncoderCfg
 from s2m.encoders.registry import ENCODERS, make_encoder
 
 VARIANTS = [(name, pool) for name in ENCODERS for pool in POOLS]

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from s2m.config.encoder import NAMES, EncoderCfg
 from s2m.encoders.base import SetEncoder
-from s2m.encoders.config import NAMES, EncoderCfg
 from s2m.encoders.registry import make_encoder
 
 

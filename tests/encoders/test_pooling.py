@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from s2m.encoders.config import POOLS
+from s2m.config.encoder import POOLS
 from s2m.encoders.pooling import embed_and_pool
 
 

@@ -6,11 +6,11 @@ import sys
 import pytest
 import torch
 
-from s2m.encoders.config import NAMES, EncoderCfg
+from s2m.config.encoder import NAMES, EncoderCfg
+from s2m.config.fields import validate
+from s2m.console.errors import UserError
 from s2m.encoders.registry import ENCODERS, make_encoder, parameter_table
 from s2m.encoders.sizing import fit
-from s2m.errors import UserError
-from s2m.settings import validate
 
 BUDGETS = {(16, 16): 3_120, (32, 32): 11_872, (128, 64): 166_208}
 

@@ -10,11 +10,10 @@ import numpy as np
 from analysis.frames import Run, Student
 from analysis.sources import local
 from s2m import status
-from s2m.cluster.state import UNREADABLE
-from s2m.errors import UserError
-from s2m.outcomes import FINISHED
+from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder
-from s2m.stages import execute
+from s2m.run.status import FINISHED, UNREADABLE
+from s2m.stages.execute import execute
 from tests.faults.runs import differences
 
 KINDS = ("cut", "flip", "empty", "gone")

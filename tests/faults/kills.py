@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from s2m.outcomes import CODES
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
 from s2m.run.metrics import Row
-from s2m.stages import execute
-from s2m.work import Work
+from s2m.run.status import CODES
+from s2m.stages.attempt import Work
+from s2m.stages.execute import execute
 from tests.run.trainer import die_at
 
 STOPS = (signal.SIGTERM, signal.SIGUSR2, signal.SIGINT)

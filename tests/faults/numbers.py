@@ -6,12 +6,12 @@ from unittest import mock
 
 import torch
 
-from s2m.distill.learning import Learner as StudentLearner
-from s2m.learner import Learner
+from s2m.learning.imitation import Learner as StudentLearner
+from s2m.learning.ppo import Learner
 from s2m.run.folder import RunFolder
 from s2m.sim.dummy import DummySimulator
-from s2m.stages import execute
-from s2m.work import Diverged
+from s2m.stages.attempt import Diverged
+from s2m.stages.execute import execute
 
 
 def _at(call: int, method: Callable[..., Any], spoil: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,11 +13,11 @@ from typing import Any
 import torch
 
 from analysis.sources.episodes import read_evaluation
-from s2m.compose import load
-from s2m.config import RunCfg
-from s2m.distill.request import compose_student
-from s2m.errors import UserError
-from s2m.outcomes import FINISHED
+from s2m.cluster.student import compose_student
+from s2m.config.compose import load
+from s2m.config.run import RunCfg
+from s2m.console.errors import UserError
+from s2m.policy.stored import open_policy
 from s2m.run import checkpoint
 from s2m.run.events import Events
 from s2m.run.files import to_json
@@ -25,9 +25,9 @@ from s2m.run.folder import RunFolder
 from s2m.run.identity import run_path
 from s2m.run.journal import Journal
 from s2m.run.metrics import VOLATILE
-from s2m.stages import execute
+from s2m.run.status import FINISHED
+from s2m.stages.execute import execute
 from s2m.tracking.contents import digest
-from s2m.trained import open_policy
 from tests.words import latest
 
 TEACHER = [

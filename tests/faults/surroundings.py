@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest import mock
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.job import main as job
 from s2m.run.folder import RunFolder
 from tests.faults.kills import ended_by, in_child

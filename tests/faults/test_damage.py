@@ -6,14 +6,14 @@ from unittest import mock
 import pytest
 
 from s2m import cancel
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.launch import main as launch
-from s2m.progress import Progress
+from s2m.policy.stored import open_policy
 from s2m.run import checkpoint, journal
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
-from s2m.stages import execute
-from s2m.trained import open_policy
+from s2m.stages.execute import execute
+from s2m.stages.progress import Progress
 from tests.faults.damage import (
     KINDS,
     REFUSED,

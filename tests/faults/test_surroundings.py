@@ -10,16 +10,16 @@ import sys
 import pytest
 
 from s2m import status
-from s2m.episodes import run_episodes
-from s2m.evaluation import evaluate
-from s2m.outcomes import BUSY, CODES
-from s2m.progress import Progress
+from s2m.env.episodes import run_episodes
 from s2m.run import checkpoint
 from s2m.run.lock import Busy, RunLock
-from s2m.stages import execute
-from s2m.stopping import StopRequest
-from s2m.train import train
-from s2m.work import Superseded
+from s2m.run.status import BUSY, CODES
+from s2m.run.stopping import StopRequest
+from s2m.stages.attempt import Superseded
+from s2m.stages.evaluate import evaluate
+from s2m.stages.execute import execute
+from s2m.stages.progress import Progress
+from s2m.stages.train import train
 from tests.faults.kills import ended_by, in_child, striking_at
 from tests.faults.numbers import SOURCES, diverge
 from tests.faults.runs import TEACHER, differences, finish, kinds, student, teacher
@@ -128,7 +128,7 @@ def taken_over(folder, moment, monkeypatch):
     progress = Progress.silent()
     if moment == "finish":
         monkeypatch.setattr(progress, "iteration", lambda at, *_: lose() if at == 24 else None)
-    monkeypatch.setattr("s2m.evaluation.run_episodes", judge)
+    monkeypatch.setattr("s2m.stages.evaluate.run_episodes", judge)
     with RunLock.acquire(folder) as lock:
         train(folder, lock, stop, progress, watch=watch)
         evaluate(folder, lock, stop, progress)

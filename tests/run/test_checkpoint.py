@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.run.checkpoint import CheckpointError, load, load_latest, save, saved
 from s2m.run.events import Events
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.run import files
 from s2m.run.files import (
     LineFile,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.run.checkpoint import load_latest
 from s2m.run.code import CodeState
 from s2m.run.events import Events

@@ -7,8 +7,8 @@ from dataclasses import asdict
 import pytest
 import yaml
 
-from s2m.config import RunCfg
-from s2m.errors import UserError
+from s2m.config.run import RunCfg
+from s2m.console.errors import UserError
 from s2m.run import frozen
 
 

@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from s2m.config import RunCfg
-from s2m.distill.config import StudentCfg
-from s2m.errors import UserError
+from s2m.config.distill import StudentCfg
+from s2m.config.run import RunCfg
+from s2m.console.errors import UserError
 from s2m.run.identity import EXCLUDED, folder_name, run_path, signature, variant
 
 values = st.recursive(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder
 from s2m.run.journal import KEPT, Journal
 from s2m.run.metrics import deterministic

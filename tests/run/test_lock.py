@@ -12,13 +12,12 @@ from unittest import mock
 import pytest
 
 from s2m.cluster.state import inspect
-from s2m.errors import UserError
-from s2m.outcomes import FAILED, STOPPED
+from s2m.console.errors import UserError
 from s2m.run.events import Events
 from s2m.run.files import write_sealed
 from s2m.run.folder import RunFolder
 from s2m.run.lock import RunLock, current_attempt
-from s2m.run.standing import standing
+from s2m.run.status import FAILED, STOPPED, standing
 
 spawn = multiprocessing.get_context("spawn")
 

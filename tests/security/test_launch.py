@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from benchmarks.simulated import pretend_slurm
-from s2m.cluster.config import SlurmCfg
 from s2m.cluster.slurm import check
-from s2m.errors import UserError
+from s2m.config.cluster import SlurmCfg
+from s2m.console.errors import UserError
 from s2m.run.folder import find_runs
 
 TINY = [

@@ -5,15 +5,15 @@ import shutil
 import numpy as np
 import pytest
 
-from s2m.compose import from_dict
-from s2m.config import RunCfg
-from s2m.distill.dataset import DataSet
-from s2m.distill.request import compose_student
-from s2m.errors import UserError
+from s2m.cluster.student import compose_student
+from s2m.config.compose import from_dict
+from s2m.config.run import RunCfg
+from s2m.console.errors import UserError
+from s2m.learning.dataset import DataSet
+from s2m.policy.stored import open_policy
 from s2m.replay import main as replay
 from s2m.run import checkpoint
 from s2m.run.folder import RunFolder
-from s2m.trained import open_policy
 from tests.analysis.synthetic import Spec, write_run
 from tests.security.hostile import configure, object_array, sealed, torch_pickle
 

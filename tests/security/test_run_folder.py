@@ -14,8 +14,8 @@ from s2m.cluster import queue
 from s2m.cluster.estimate import estimate
 from s2m.cluster.plan import Cell, plan_table
 from s2m.cluster.state import RunState
-from s2m.config import RunCfg
-from s2m.errors import UserError
+from s2m.config.run import RunCfg
+from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder, find_runs
 from tests.analysis import browser
 from tests.security.hostile import ATTACKS, NASTY
@@ -157,8 +157,8 @@ def test_nothing_is_written_through_a_link(tmp_path, run_folder, name):
 
 @pytest.mark.parametrize("name", ["checkpoints", "data", "unstable"])
 def test_nothing_is_written_into_a_folder_behind_a_link(tmp_path, name):
-    from s2m.stages import execute
-    from tests.test_train import create
+    from s2m.stages.execute import execute
+    from tests.stages.test_train import create
 
     folder, place = create(tmp_path / "run"), tmp_path / "place"
     shutil.rmtree(folder.path / name, ignore_errors=True)

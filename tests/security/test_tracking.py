@@ -8,7 +8,7 @@ import pytest
 
 from analysis.archive import archive
 from analysis.sources import wandb as source
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.run.folder import FILES
 from s2m.run.journal import Journal
 from s2m.tracking.client import Project

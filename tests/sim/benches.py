@@ -6,8 +6,9 @@ import numpy as np
 import torch
 from scipy.spatial.transform import Rotation
 
-from s2m.config import IsaacLabCfg, MujocoCfg, SpawnCfg
-from s2m.sim.robot import MAX_BALLS, ROBOT
+from s2m.config.sim import IsaacLabCfg, MujocoCfg
+from s2m.config.task import SpawnCfg
+from s2m.robot.model import MAX_BALLS, ROBOT
 from s2m.task.spawn import spawn
 
 GAP = 0.0025

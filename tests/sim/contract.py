@@ -8,9 +8,11 @@ import pytest
 import torch
 from scipy.spatial.transform import Rotation
 
-from s2m.config import BallPhysicsCfg, CommandCfg, EnvCfg, SpawnCfg, TaskCfg
-from s2m.env import TransportEnv
-from s2m.sim.robot import BALL_RADIUS, GRAVITY, MAX_BALLS, ROBOT
+from s2m.config.env import EnvCfg
+from s2m.config.sim import BallPhysicsCfg
+from s2m.config.task import CommandCfg, SpawnCfg, TaskCfg
+from s2m.env.transport import TransportEnv
+from s2m.robot.model import BALL_RADIUS, GRAVITY, MAX_BALLS, ROBOT
 from s2m.task.commands import WheelKinematics
 from s2m.task.spawn import spawn
 from s2m.task.state import Spawn

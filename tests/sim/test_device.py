@@ -11,18 +11,21 @@ import pytest
 import torch
 from torch.utils._pytree import tree_map
 
-from s2m.agents import AGENTS
-from s2m.compose import load
-from s2m.config import EnvCfg, IsaacLabCfg, RunCfg, SpawnCfg, TaskCfg
-from s2m.env import TransportEnv
-from s2m.episodes import run_episodes
-from s2m.exported import Exported, check
-from s2m.learner import Learner
+from s2m.config.compose import load
+from s2m.config.env import EnvCfg
+from s2m.config.run import RunCfg
+from s2m.config.sim import IsaacLabCfg
+from s2m.config.task import SpawnCfg, TaskCfg
+from s2m.env.agents import AGENTS
+from s2m.env.episodes import run_episodes
+from s2m.env.transport import TransportEnv
+from s2m.learning.ppo import Learner
+from s2m.policy.onnx import Exported, check
+from s2m.policy.stored import Trained
 from s2m.run.folder import RunFolder
 from s2m.sim.isaaclab import IsaacLabSimulator
-from s2m.stages import execute
+from s2m.stages.execute import execute
 from s2m.task.spawn import spawn
-from s2m.trained import Trained
 from tests.pretend_gpu import NAME, from_gpu, pretended_gpu, waits
 
 SMALL = [

@@ -7,18 +7,21 @@ import numpy as np
 import pytest
 import torch
 
-from s2m.agents import zero
-from s2m.compose import load
-from s2m.config import BallPhysicsCfg, EnvCfg, IsaacLabCfg, RunCfg, SpawnCfg, TaskCfg
-from s2m.episodes import run_episodes
-from s2m.errors import UserError
-from s2m.outcomes import FINISHED, STOPPED
+from s2m.config.compose import load
+from s2m.config.env import EnvCfg
+from s2m.config.run import RunCfg
+from s2m.config.sim import BallPhysicsCfg, IsaacLabCfg
+from s2m.config.task import SpawnCfg, TaskCfg
+from s2m.console.errors import UserError
+from s2m.env.agents import zero
+from s2m.env.episodes import run_episodes
+from s2m.robot.model import BALL_RADIUS, GRAVITY, MAX_BALLS, ROBOT
 from s2m.run import checkpoint
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
+from s2m.run.status import FINISHED, STOPPED
 from s2m.sim.isaaclab import IsaacLabSimulator, rolling_torque
-from s2m.sim.robot import BALL_RADIUS, GRAVITY, MAX_BALLS, ROBOT
-from s2m.stages import execute
+from s2m.stages.execute import execute
 from s2m.task.spawn import spawn
 
 CPU = IsaacLabCfg(device="cpu")

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.sim import isaaclab_app
 from s2m.sim.isaaclab_app import Watchdog, start_app
 

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from s2m.config import MujocoCfg, SpawnCfg
+from s2m.config.sim import MujocoCfg
+from s2m.config.task import SpawnCfg
+from s2m.robot.model import BALL_RADIUS, ROBOT
 from s2m.sim.mujoco import ROBOT_NV, MujocoSimulator
 from s2m.sim.quaternion import conjugate, rotate
-from s2m.sim.robot import BALL_RADIUS, ROBOT
 from s2m.task.spawn import spawn
 
 GAP = 0.0025

@@ -3,8 +3,8 @@ import math
 import pytest
 import torch
 
-from s2m.config import CommandCfg
-from s2m.sim.robot import ROBOT
+from s2m.config.task import CommandCfg
+from s2m.robot.model import ROBOT
 from s2m.task.commands import Commands, WheelKinematics
 
 DT = 0.02

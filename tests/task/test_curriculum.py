@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import torch
 
-from s2m.config import CRITERIA, CurriculumCfg
+from s2m.config.curriculum import CRITERIA, CurriculumCfg
 from s2m.task.curriculum import Curriculum
-from s2m.task.rewards import Scene
+from s2m.task.scene import Scene
 
 GOOD = {
     "margin": 0.5, "dangerous": 0.0, "edge": 0.0, "linear_error": 0.1, "yaw_error": 0.1,

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from s2m.config import NoiseCfg
+from s2m.config.task import NoiseCfg
 from s2m.sim.quaternion import conjugate, multiply
 from s2m.task import observations as obs
 

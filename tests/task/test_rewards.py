@@ -8,11 +8,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from s2m.config import RewardCfg, TaskCfg
-from s2m.sim.robot import ROBOT
+from s2m.config.task import RewardCfg, TaskCfg
+from s2m.robot.model import ROBOT
 from s2m.task import rewards
 from s2m.task.geometry import pair_distances
-from s2m.task.rewards import observe, reward_terms
+from s2m.task.rewards import reward_terms
+from s2m.task.scene import observe
 from s2m.task.tactile import contact_map
 from s2m.task.terminations import ball_dropped
 

@@ -1,8 +1,9 @@
 import pytest
 import torch
 
-from s2m.config import CurriculumCfg, SpawnCfg, TaskCfg
-from s2m.errors import UserError
+from s2m.config.curriculum import CurriculumCfg
+from s2m.config.task import SpawnCfg, TaskCfg
+from s2m.console.errors import UserError
 from s2m.task.geometry import largest_margin, minimum_margin, pair_distances, support_margin
 from s2m.task.spawn import spawn
 

@@ -1,7 +1,7 @@
 import torch
 
-from s2m.config import TactileCfg
-from s2m.sim.robot import PLATE_SIZE, ROBOT
+from s2m.config.task import TactileCfg
+from s2m.robot.model import PLATE_SIZE, ROBOT
 from s2m.task.tactile import CELLS, cell_centres, contact_map
 
 CFG = TactileCfg(delta_x=-0.045, delta_y=-0.045, epsilon_z=0.005)  # footprints of +-1 cm

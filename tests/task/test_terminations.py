@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from s2m.config import TaskCfg
+from s2m.config.task import TaskCfg
 from s2m.task.geometry import roll_pitch
 from s2m.task.terminations import ball_dropped, robot_fell
 

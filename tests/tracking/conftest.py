@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from s2m.outcomes import FINISHED
 from s2m.run.events import Events
 from s2m.run.journal import Journal
-from s2m.stages import execute
+from s2m.run.status import FINISHED
+from s2m.stages.execute import execute
 from s2m.tracking.contents import run_id
 from s2m.tracking.history import missing, replay
 from s2m.tracking.mirror import Mirror
 from tests.faults.runs import course
-from tests.test_train import create
+from tests.stages.test_train import create
 from tests.tracking.standin import StandIn
 from tests.waiting import wait_for
 

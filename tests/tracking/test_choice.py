@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from s2m.config import TrackingCfg
-from s2m.errors import UserError
+from s2m.config.tracking import TrackingCfg
+from s2m.console.errors import UserError
 from s2m.launch import main
 from s2m.run.folder import find_runs
 from s2m.run.identity import signature
@@ -14,7 +14,7 @@ from s2m.tracking.choice import choose
 from s2m.tracking.contents import run_id
 from s2m.tracking.key import has_key
 from s2m.tracking.mirror import Mirror
-from tests.test_train import create
+from tests.stages.test_train import create
 
 
 @pytest.fixture(autouse=True)

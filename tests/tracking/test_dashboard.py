@@ -4,9 +4,9 @@ import json
 import subprocess
 import sys
 
-from s2m.config import CRITERIA
+from s2m.config.curriculum import CRITERIA
 from s2m.dashboard import TITLE
-from s2m.views import sections
+from s2m.tracking.panels import sections
 
 
 def dashboard(*words):

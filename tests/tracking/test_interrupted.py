@@ -5,11 +5,11 @@ import signal
 
 import pytest
 
-from s2m.outcomes import STOPPED
 from s2m.run.journal import Journal
-from s2m.stages import execute
+from s2m.run.status import STOPPED
+from s2m.stages.attempt import Work
+from s2m.stages.execute import execute
 from s2m.tracking.lock import sender
-from s2m.work import Work
 from tests.faults.kills import ended_by, in_child
 from tests.faults.runs import course
 from tests.tracking.conftest import (

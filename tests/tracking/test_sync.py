@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from s2m import sync as sync_command
-from s2m.distill.request import compose_student
-from s2m.errors import UserError
-from s2m.outcomes import FINISHED
+from s2m.cluster.student import compose_student
+from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder, runs_at
 from s2m.run.lock import RunLock
-from s2m.stages import execute
+from s2m.run.status import FINISHED
+from s2m.stages.execute import execute
 from s2m.tracking.client import ClientError, Project
 from s2m.tracking.send import Sender
 from tests.analysis.synthetic import Spec, write_run

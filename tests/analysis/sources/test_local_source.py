@@ -8,7 +8,7 @@ import pytest
 
 from analysis.frames import ELAPSED, POINTS
 from analysis.sources.local import load
-from s2m.errors import UserError
+from s2m.console.errors import UserError
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal

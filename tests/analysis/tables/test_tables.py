@@ -23,9 +23,9 @@ from analysis.tables.runs import learning, rates, runs, seeds
 from analysis.tables.settings import BALL_FRAMES, BALL_SLOTS, hyperparameters, thresholds
 from analysis.tables.write import to_csv
 from analysis.teacher import choose
+from s2m.robot.model import MAX_BALLS
 from s2m.run.events import Events
 from s2m.run.folder import find_runs
-from s2m.sim.robot import MAX_BALLS
 from s2m.task.observations import BALL_FRAMES as FRAMES
 from tests.analysis.synthetic import Spec
 

@@ -9,7 +9,7 @@ plate, feel applied torques and fall from its edge. Nothing of the adapter is us
 import numpy as np
 import torch
 
-from s2m.sim.robot import BALL_RADIUS, GRAVITY, LEG_JOINTS, LEGS, MAX_BALLS, PLATE_SIZE, ROBOT
+from s2m.robot.model import BALL_RADIUS, GRAVITY, LEG_JOINTS, LEGS, MAX_BALLS, PLATE_SIZE, ROBOT
 
 LAG = 0.02
 """Seconds in which a joint comes near to its target."""

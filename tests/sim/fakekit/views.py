@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import torch
 
-from s2m.sim.robot import MAX_BALLS
+from s2m.robot.model import MAX_BALLS
 from tests.pretend_gpu import from_gpu, to_gpu
 
 from .physics import World

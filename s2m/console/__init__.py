@@ -1,0 +1,1 @@
+"""How commands speak: errors for people, text that any terminal can take. Imports no other room."""

@@ -1,0 +1,46 @@
+"""Plain columns of text, for a table of thousands of lines or of words from elsewhere.
+
+What a run folder says may hold anything. Control characters, which a terminal would obey, are shown
+as escapes; nothing is read as markup.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+GAP = "  "
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def harmless(text: str) -> str:
+    """Return text that any terminal and file can take: control characters as escapes.
+
+    Line feeds and tabs stay. Bytes of file names that are no text become escapes, too.
+    """
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def one_line(text: str) -> str:
+    """Return text without any control character or line break."""
+    return harmless(" ".join(text.split()))
+
+
+def columns(head: Sequence[str], rows: Iterable[Sequence[str]], width: int | None = None) -> str:
+    """Lay out rows under a head; lines are cut at `width`."""
+    table = [list(head), *([one_line(cell) for cell in row] for row in rows)]
+    sizes = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = (
+        GAP.join(cell.ljust(size) for cell, size in zip(row, sizes, strict=True)).rstrip()
+        for row in table
+    )
+    return "\n".join(line[:width] for line in lines)
+
+
+def duration(seconds: float | None) -> str:
+    """Write a time span for people."""
+    if seconds is None:
+        return "not in sight"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

@@ -1,0 +1,4 @@
+"""What a person looks at: the survey of runs, the HTML page, checks of a machine.
+
+May import `cluster`, `tracking`, and `robot`.
+"""

@@ -1,0 +1,70 @@
+"""What an attempt leaves behind when it fails."""
+
+import os
+import subprocess
+import sys
+from dataclasses import asdict, replace
+
+from s2m import job
+from s2m.run.events import Events
+from s2m.run.files import LineFile, write_sealed
+from s2m.run.lock import RunLock
+from s2m.run.status import CODES, FAILED, FINISHED
+from tests.stages.test_train import create
+
+
+def failures(folder):
+    return [event for event in Events(folder).read() if event["kind"] == "failed"]
+
+
+def test_a_failure_is_charged_to_the_attempt(tmp_path, monkeypatch):
+    folder = create(tmp_path / "run")
+
+    def fail(*_, **__):
+        with RunLock.acquire(folder):
+            raise OSError("the disk is gone")
+
+    monkeypatch.setattr(job, "execute", fail)
+    assert job.main([str(folder.path)]) == CODES[FAILED]
+    (event,) = failures(folder)
+    assert (event["attempt"], event["reason"]) == (1, "OSError: the disk is gone")
+
+
+def test_a_failure_that_cannot_be_recorded_is_one_nevertheless(tmp_path, monkeypatch):
+    folder = create(tmp_path / "run")
+
+    def full(*_, **__):
+        raise OSError("the disk is full")
+
+    def fail(*_, **__):
+        with RunLock.acquire(folder):
+            monkeypatch.setattr(LineFile, "append", full)
+            full()
+
+    monkeypatch.setattr(job, "execute", fail)
+    assert job.main([str(folder.path)]) == CODES[FAILED]
+
+
+def test_a_failing_orphan_charges_nothing_to_the_attempt_that_took_over(tmp_path, monkeypatch):
+    folder = create(tmp_path / "run")
+
+    def fail(*_, **__):
+        with RunLock.acquire(folder) as lock:
+            thief = replace(lock.attempt, number=2, host="elsewhere", token="another")
+            write_sealed(folder.attempt, asdict(thief))
+            raise OSError("the disk is gone")
+
+    monkeypatch.setattr(job, "execute", fail)
+    assert job.main([str(folder.path)]) == CODES[FAILED]
+    assert failures(folder) == []
+
+
+def test_a_log_of_another_encoding_does_not_end_a_run(tmp_path):
+    """Criteria without a value are written as a dash."""
+    folder = create(tmp_path / "run", "budget.iterations=1", "evaluate.episodes=2")
+    done = subprocess.run(
+        [sys.executable, "-m", "s2m.job", str(folder.path)], capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+    )  # fmt: skip
+    assert done.returncode == CODES[FINISHED], done.stderr
+    assert b"\\u2013" in done.stdout and failures(folder) == []

@@ -1,0 +1,161 @@
+"""The one model of all encoders: what it sees, how it is scaled, where exploration starts."""
+
+import pytest
+import torch
+
+from s2m.config.compose import load
+from s2m.config.encoder import NAMES
+from s2m.config.env import EnvCfg
+from s2m.config.run import RunCfg
+from s2m.config.task import CommandCfg
+from s2m.encoders.symmetry import audit
+from s2m.env.transport import TransportEnv
+from s2m.learning.ppo import Learner, Storage
+from s2m.policy.model import Joint
+from s2m.policy.scaling import Scaler, ball_scaling, command_scale, proprio_scaling
+from s2m.robot.model import ROBOT
+
+
+@pytest.fixture(scope="module")
+def raw():
+    env = TransportEnv(EnvCfg(num_envs=6), balls=torch.tensor([1, 2, 3, 4, 5, 5]))
+    for _ in range(8):
+        env.step(torch.randn(6, 12))
+    observed = env.get_observations()
+    env.close()
+    return observed
+
+
+@pytest.fixture(scope="module")
+def observations(raw):
+    return Scaler(CommandCfg())(raw)
+
+
+def make(name, *words):
+    cfg = load(RunCfg, "config", [f"encoder={name}", "sim=dummy", "budget=demo", *words])
+    cfg.budget.num_envs = 6
+    torch.manual_seed(0)
+    return Learner(cfg, TransportEnv(cfg.environment()))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_encoder_acts_and_values(observations, name):
+    learner = make(name)
+    assert learner.actor(observations).shape == (6, 12)
+    assert learner.ppo.critic(observations).shape == (6, 1)
+
+
+def test_actor_sees_noisy_balls_and_critic_clean_ones(observations):
+    learner = make("pfds")
+    for part, seen, unseen in (
+        (learner.ppo.actor, "balls", "balls_clean"),
+        (learner.ppo.critic, "balls_clean", "balls"),
+    ):
+        before = part(observations)
+        changed = observations.clone()
+        changed[unseen] += 1.0
+        assert torch.equal(part(changed), before)
+        changed[seen] *= 0.5
+        assert not torch.equal(part(changed), before)
+
+
+def test_actor_and_critic_share_no_weight():
+    learner = make("pfds")
+    actor = {id(p) for p in learner.ppo.actor.parameters()}
+    assert not actor & {id(p) for p in learner.ppo.critic.parameters()}
+
+
+def test_exploration_starts_about_the_default_pose(observations):
+    learner = make("dshc", "ppo.init_std=0.7")
+    assert learner.actor(observations).abs().max() < 0.05
+    learner.actor(observations, stochastic_output=True)
+    assert torch.allclose(learner.actor.output_std, torch.tensor(0.7))
+
+
+def test_scaling_maps_the_resting_robot_to_zero():
+    offset, scale = proprio_scaling()
+    rest = torch.zeros(6, 43)
+    rest[:, 5], rest[:, 42] = -1.0, ROBOT.stance_height
+    assert offset.shape == scale.shape == (258,)
+    assert not ((rest.flatten() - offset) * scale).abs().max() > 1e-6
+    offset, scale = ball_scaling()
+    centre = torch.zeros(14)
+    centre[2] = ROBOT.plate_height + 0.055
+    assert not ((centre - offset) * scale).abs().max() > 1e-6
+    edge = torch.tensor([0.112, 0.0755])
+    assert torch.allclose(edge * scale[:2], torch.ones(2))
+
+
+def test_the_scaler_leaves_empty_slots_empty_and_scales_the_others(raw, observations):
+    offset, scale = ball_scaling()
+    for group in ("balls", "balls_clean"):
+        seen = raw[group][..., -1] > 0
+        assert seen.any() and not seen.all()
+        expected = (raw[group] - offset) * scale
+        assert torch.allclose(observations[group][seen], expected[seen], atol=1e-6)
+        assert not observations[group][~seen].any()
+        assert torch.equal(observations[group][..., -1], raw[group][..., -1])
+    vector = torch.cat([raw["proprio"], raw["command"]], -1)
+    offset, scale = proprio_scaling()
+    assert torch.allclose(observations["vector"][:, :258], (vector[:, :258] - offset) * scale)
+    assert observations["vector"].shape == (6, 263)
+
+
+def test_the_learner_sees_scaled_observations():
+    learner = make("pfds")
+    for _ in range(2):
+        expected = learner.scaler(learner.env.get_observations())
+        assert all(torch.equal(learner.obs[name], expected[name]) for name in ("vector", "balls"))
+        learner.collect()
+        learner.ppo.storage.clear()
+
+
+def test_the_storage_yields_what_rsl_rl_would_in_every_epoch():
+    learner = make("pfds")
+    learner.collect()
+    storage, passes = learner.ppo.storage, []
+    for generator in (storage.mini_batch_generator, super(Storage, storage).mini_batch_generator):
+        torch.manual_seed(3)
+        passes.append(list(generator(4, 3)))
+    assert len(passes[0]) == 12
+    for ours, theirs in zip(*passes, strict=True):
+        assert torch.equal(ours.actions, theirs.actions)
+        assert torch.equal(ours.observations["balls"], theirs.observations["balls"])
+
+
+def test_the_first_layer_is_linear_in_vector_and_code_and_learns_as_one():
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(7, 3).double()
+    vector, code = torch.randn(5, 4).double(), torch.randn(5, 3).double().requires_grad_()
+    gradients = []
+    for out in (layer(torch.cat([vector, code], -1)), Joint(layer)((vector, code))):
+        gradients.append(torch.autograd.grad(out.square().sum(), [code, *layer.parameters()]))
+    for whole, joint in zip(*gradients, strict=True):
+        torch.testing.assert_close(whole, joint)
+
+
+def test_commands_fill_the_unit_box_and_an_absent_one_is_zero():
+    largest = torch.tensor([0.5, 0.2, 0.3])
+    assert torch.allclose(command_scale(CommandCfg())[:3] * largest, torch.ones(3))
+    assert command_scale(CommandCfg(linear_y=0.0))[1] == 0
+
+
+def test_the_audit_changes_nothing_but_the_balls(observations):
+    learner = make("flat_mlp")
+    learner.obs = observations
+    before = observations.clone()
+
+    def act(balls):
+        return learner.actor(before.clone().update({"balls": balls}))
+
+    expected = audit(act, before["balls"], 3, torch.Generator().manual_seed(5))
+    assert learner.audit(samples=3, seed=5) == expected and min(expected.values()) > 0
+    assert all(torch.equal(observations[name], before[name]) for name in before.keys())
+
+
+@pytest.mark.parametrize(("spent", "expected"), [(0.0, 0.02), (0.5, 0.011), (1.0, 0.002)])
+def test_steps_become_smaller_towards_the_end_of_the_budget(spent, expected):
+    learner = make("pfds", "ppo.kl_target=0.02", "ppo.kl_end=0.1")
+    learner.collect()
+    learner.update(spent)
+    assert learner.ppo.desired_kl == pytest.approx(expected)
