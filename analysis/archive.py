@@ -15,6 +15,7 @@ from s2m.console.errors import UserError, run_command
 from s2m.run import checkpoint
 from s2m.run.folder import FILES, RunFolder, find_runs
 from s2m.run.journal import Journal
+from s2m.run.kind import STUDENT
 from s2m.run.metrics import write_table
 from s2m.run.status import FAILED, FINISHED, status_of
 
@@ -27,7 +28,7 @@ def archive(runs: Path, out: Path, seed: int) -> tuple[list[Path], list[Path]]:
     found = list(find_runs(runs))
     if not found:
         raise UserError(f"{runs} is not a run folder and holds none")
-    taught = {f.config()["taught_by"]["signature"] for f in found if f.is_student}
+    taught = {f.config()["taught_by"]["signature"] for f in found if f.kind is STUDENT}
     kept, waiting = [], []
     for folder in found:
         place = out / folder.path.parent.name / folder.path.name
@@ -36,7 +37,7 @@ def archive(runs: Path, out: Path, seed: int) -> tuple[list[Path], list[Path]]:
             waiting.append(folder.path)
             continue
         who = folder.identity
-        chosen = folder.is_student or who.seed == seed or who.signature in taught
+        chosen = folder.kind is STUDENT or who.seed == seed or who.signature in taught
         _copy(folder, place, chosen and stage == FINISHED)
         kept.append(place)
     return kept, waiting

@@ -106,6 +106,10 @@ class Run:
     iteration: int
     """Finished iterations."""
     levels: Levels
+    group: str = ""
+    """The symmetry group of its encoder, if the run says so; so are label and colour."""
+    label: str = ""
+    colour: str = ""
     checkpoint: str = ""
     """SHA-256 of its last checkpoint, where the source has it."""
     encoder_parameters: int | None = None

@@ -1,16 +1,14 @@
-"""The rows of the tables: what each variant is called, its symmetry group, how it is drawn."""
+"""The rows of the tables: what each variant is called, its symmetry group, how it is drawn.
+
+A run says so itself; of older ones, and for rows without a run, the encoder's class does.
+"""
 
 from dataclasses import dataclass
+from zlib import crc32
 
-GROUPS = {
-    "flat_mlp": "G_0",
-    "branch_mlp": "G_0",
-    "dshc": "G_diag",
-    "set_transformer": "G_diag",
-    "set_transformer_pf": "G_frame",
-    "pfds": "G_frame",
-}
-"""The group each encoder is invariant under by construction; its classes would import torch."""
+from analysis.frames import Run
+from analysis.tables.model import escape
+from s2m.config.encoder import Card, cards
 
 GROUP_TEX = {"G_0": "$G_0$", "G_diag": r"$G_{\mathrm{diag}}$", "G_frame": r"$G_{\mathrm{frame}}$"}
 GROUP_TEXT = {"G_0": "G₀", "G_diag": "G_diag", "G_frame": "G_frame"}
@@ -24,27 +22,11 @@ PAPER = (
 CONTROLS = ("zero", "untrained", "lqr")
 """Rows that have learned nothing: see s2m/learning/controls.py."""
 
-_LABELS = {
-    "zero": ("Zero action", "Zero action"),
-    "untrained": ("Untrained policy", "Untrained policy"),
-    "lqr": ("LQR (clean state)", "LQR (clean state)"),
-    "flat_mlp": ("Flat-MLP", r"\textsc{Flat-MLP}"),
-    "branch_mlp": ("Branch-MLP", r"\textsc{Branch-MLP}"),
-    "dshc": ("DSHC", r"\textsc{DSHC}"),
-    "set_transformer": ("Set Transformer", "Set Transformer"),
-    "set_transformer_pf": ("Set Transformer (PF)", "Set Transformer (PF)"),
-    "pfds": ("PFDS", r"\textsc{PFDS}"),
-}
-# Okabe-Ito, which people with any colour vision can tell apart; the two without symmetry in grey.
-_COLOURS = {
-    "flat_mlp": "#999999",
-    "branch_mlp": "#000000",
-    "dshc": "#D55E00",
-    "set_transformer": "#E69F00",
-    "set_transformer_pf": "#009E73",
-    "pfds": "#0072B2",
-}
-_OTHER = "#CC79A7"
+_CONTROLS = {
+    "zero": "Zero action", "untrained": "Untrained policy", "lqr": "LQR (clean state)",
+}  # fmt: skip
+_PALETTE = ("#CC79A7", "#56B4E9", "#7A5195", "#8C6D31", "#17BECF", "#B5651D")
+"""For encoders without a colour of their own; apart from each other and from those of s2m."""
 
 
 @dataclass(frozen=True)
@@ -70,17 +52,24 @@ class Row:
         return "-" if self.permute else "--"
 
 
-def row(variant: str) -> Row:
-    """Return the row of a variant; one that is not known keeps its own name."""
+def row(variant: str, run: Run | None = None) -> Row:
+    """Return the row of a variant as its runs, or the encoder's class, describe it."""
     encoder = variant.removesuffix("_off")
     permute = encoder == variant
-    label, tex = _LABELS.get(encoder, (encoder, encoder.replace("_", r"\_")))
+    known = cards().get(encoder, Card(encoder, "?", encoder))
+    label = (run.label if run else "") or _CONTROLS.get(variant, known.label)
+    tex = known.tex if known.tex and label == known.label else escape(label)
     if not permute:
         label += "_OFF"
         tex = tex[:-1] + r"\_OFF}" if tex.endswith("}") else tex + r"\_OFF"
-    group = "–" if variant in CONTROLS else GROUPS.get(encoder, "?")
-    colour = _COLOURS.get(encoder, _OTHER)
+    group = "–" if variant in CONTROLS else (run.group if run else "") or known.group
+    colour = (run.colour if run else "") or known.colour or _free_colour(encoder)
     return Row(variant, label, tex, group, permute, colour)
+
+
+def _free_colour(encoder: str) -> str:
+    """Return one of the palette, the same for a name in every figure."""
+    return _PALETTE[crc32(encoder.encode()) % len(_PALETTE)]
 
 
 def in_order(variants: set[str]) -> list[str]:

@@ -10,7 +10,7 @@ from analysis.cohort import Cohort
 from analysis.frames import LEFT_OUT, Evaluation, Frames, Run, Student
 from analysis.rows import CONTROLS, in_order, row
 from s2m.console.errors import UserError, unknown
-from s2m.run.identity import EXCLUDED
+from s2m.run.identity import decisive
 from s2m.run.status import FINISHED
 
 LONGEST = 200
@@ -90,8 +90,9 @@ def make_study(frames: Frames, budget: str | None = None, mix_code: bool = False
     variants = {run.variant for run in kept}
 
     def cohorts(names: Iterable[str]) -> dict[str, Cohort]:
+        found = {name: [run for run in kept if run.variant == name] for name in names}
         return {
-            name: Cohort(row(name), [run for run in kept if run.variant == name]) for name in names
+            name: Cohort(row(name, runs[0] if runs else None), runs) for name, runs in found.items()
         }
 
     students, strangers = _pupils(frames.students, kept)
@@ -109,9 +110,8 @@ def make_study(frames: Frames, budget: str | None = None, mix_code: bool = False
 
 def shared(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that runs of one table must share, by their dotted names."""
-    free = {"agent", "encoder.name", "permute", "seed"}
-    kept = {key: value for key, value in config.items() if key not in EXCLUDED}
-    return {name: value for name, value in _flat(kept) if name not in free}
+    free = {"agent", "encoder.name", "encoder.source", "permute", "seed"}
+    return {name: value for name, value in _flat(decisive(config)) if name not in free}
 
 
 def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
@@ -145,16 +145,20 @@ def _without(runs: list[Run], some: list[Run]) -> list[Run]:
 
 
 def _difference(run: Run, other: Run, mix_code: bool) -> str:
-    said = _differences(shared(run.config), shared(other.config))
+    said = _differences(_told(run.config), _told(other.config))
     if not mix_code and run.code != other.code:
         said.append(f"other code: {_commit(run)} instead of {_commit(other)}")
     return ", ".join(said)
 
 
+def _told(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Add what cannot change a result, but is what people know runs by."""
+    return shared(config) | {"budget.name": config["budget"].get("name")}
+
+
 def _differences(mine: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
     """Name the first settings that differ."""
     names = sorted(n for n in mine.keys() | theirs.keys() if mine.get(n) != theirs.get(n))
-    # The budget is what people know runs by: name it first.
     names.sort(key=lambda name: name != "budget.name")
     said = [f"{n} = {_short(mine, n)} instead of {_short(theirs, n)}" for n in names[:SHOWN]]
     if len(names) > SHOWN:

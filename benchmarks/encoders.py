@@ -20,7 +20,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "encoders.md"
 def markdown() -> str:
     columns = {}
     for budget in BUDGETS:
-        cfg = load(RunCfg, "config", [f"budget={budget}"]).encoder
+        cfg = load(RunCfg, [f"budget={budget}"]).encoder
         columns[budget] = parameter_table(cfg, BALL_FRAMES, MAX_BALLS, BALL_SIZE)
     lines = ["| encoder | group | " + " | ".join(BUDGETS) + " |", "|---|---|" + "---:|" * 3]
     for row, size in enumerate(columns["demo"]):

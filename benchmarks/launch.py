@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from s2m.cluster.cells import compose_cells
+from s2m.cluster.cells import expand
 from s2m.cluster.plan import make_plan
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder, find_runs
@@ -54,7 +54,7 @@ def make_runs(root: Path) -> None:
     seeds = ",".join(str(seed) for seed in range(CELLS // 8))
     row = {f"metric/{i}": 0.5 for i in range(30)}
     row |= {"curriculum/level": 3.0, "time/iteration": 0.5}
-    for cell in make_plan(compose_cells([*WORDS, f"seed={seeds}", f"root={root}"]), None):
+    for cell in make_plan(expand([*WORDS, f"seed={seeds}", f"root={root}"]).compose(), None):
         folder = RunFolder.create(cell.folder.path, asdict(cell.cfg))
         with RunLock.acquire(folder) as lock:
             journal = Journal(folder)
@@ -82,7 +82,7 @@ def main() -> None:
         root = Path(name) / "runs"
         seeds = ",".join(str(seed) for seed in range(CELLS // 8))
         words = [*WORDS, f"seed={seeds}", f"root={root}"]
-        took = seconds(lambda: make_plan(compose_cells(words), None))
+        took = seconds(lambda: make_plan(expand(words).compose(), None))
         table.add_row(f"planning {CELLS} cells", f"{took:.2f}", "20", "")
         make_runs(root)
         took = seconds(lambda: survey(root))

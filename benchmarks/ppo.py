@@ -68,7 +68,7 @@ class Stopwatch:
 
 
 def learner_at(k: int, dense: bool = False) -> Learner:
-    cfg = load(RunCfg, "config", [f"curriculum.start={k}", f"curriculum.stop={k}"])
+    cfg = load(RunCfg, [f"curriculum.start={k}", f"curriculum.stop={k}"])
     torch.manual_seed(0)
     env = TransportEnv(cfg.environment())
     learner = Learner(cfg, env)

@@ -19,9 +19,9 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from torch import Tensor, nn
 
 from analysis.docs import replace_section
-from s2m.config.encoder import NAMES, EncoderCfg
+from s2m.config.encoder import EncoderCfg, cards
 from s2m.console.errors import UserError, run_command
-from s2m.encoders.registry import ENCODERS, make_encoder
+from s2m.encoders.registry import make_encoder
 from s2m.encoders.symmetry import audit, permute, sample
 
 FRAMES, SLOTS, FEATURES = 4, 5, 3
@@ -139,7 +139,7 @@ def run(name: str, augment: bool, seed: int, study: Study) -> Result:
 
 def run_all(study: Study, seeds: int) -> Iterator[Result]:
     """Train every encoder with and without augmentation, and tell the progress."""
-    cells = [(n, a, s) for n in NAMES for a in (False, True) for s in range(seeds)]
+    cells = [(n, a, s) for n in cards() for a in (False, True) for s in range(seeds)]
     start = time.monotonic()
     for number, (name, augment, seed) in enumerate(cells, 1):
         result = run(name, augment, seed, study)
@@ -164,12 +164,12 @@ def markdown(results: list[Result]) -> str:
         "| test, slots permuted | change under G_frame |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for name in NAMES:
+    for name in cards():
         for augment in (False, True):
             cell = select(results, name, augment)
             columns = [[getattr(r, field) for r in cell] for field in (*ERRORS, "change")]
             spread = [f"{mean(c):.3g} ({min(c):.3g} to {max(c):.3g})" for c in columns]
-            lead = [f"`{name}`", ENCODERS[name].group, f"{cell[0].parameters:,}"]
+            lead = [f"`{name}`", cards()[name].group, f"{cell[0].parameters:,}"]
             lines.append("| " + " | ".join([*lead, "yes" if augment else "no", *spread]) + " |")
     return "\n".join(lines)
 
@@ -186,7 +186,7 @@ def draw(results: list[Result], folder: Path) -> None:
         True: (BLUE, "s", "trained with slots permuted per frame"),
     }
     for panel, (field, title) in zip(panels, titles.items(), strict=True):
-        for row, name in enumerate(NAMES):
+        for row, name in enumerate(cards()):
             for augment, (colour, marker, label) in styles.items():
                 values = [getattr(r, field) for r in select(results, name, augment)]
                 height = row + (0.16 if augment else -0.16)
@@ -208,8 +208,8 @@ def draw(results: list[Result], folder: Path) -> None:
         panel.set_axisbelow(True)
         panel.spines[["top", "right"]].set_visible(False)
     groups = {"G_0": "$G_0$", "G_diag": r"$G_\mathrm{diag}$", "G_frame": r"$G_\mathrm{frame}$"}
-    labels = [f"{name}  {groups[ENCODERS[name].group]}" for name in NAMES]
-    panels[0].set_yticks(range(len(NAMES)), labels)
+    labels = [f"{name}  {groups[cards()[name].group]}" for name in cards()]
+    panels[0].set_yticks(range(len(cards())), labels)
     panels[0].invert_yaxis()
     handles = panels[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=3, frameon=False)

@@ -81,7 +81,7 @@ def iteration_seconds() -> float:
     from s2m.env.transport import TransportEnv
     from s2m.learning.ppo import Learner
 
-    cfg = load(RunCfg, "config", ["curriculum.start=3", "curriculum.stop=3"])
+    cfg = load(RunCfg, ["curriculum.start=3", "curriculum.stop=3"])
     torch.set_num_threads(1)
     learner = Learner(cfg, TransportEnv(cfg.environment()))
     best = float("inf")
@@ -100,7 +100,7 @@ def row() -> dict[str, float]:
 
 def mirrored(root: Path, mode: str, iterations: int) -> Cost:
     """Append rows as training does, beside a mirror, and return what the mirror adds."""
-    cfg = asdict(load(RunCfg, "config", [f"tracking={mode}", "tracking.finish_seconds=120"]))
+    cfg = asdict(load(RunCfg, [f"tracking={mode}", "tracking.finish_seconds=120"]))
     folder = RunFolder.create(root / mode / "run", cfg)
     tree, own, waited = Tree(), 0.0, 0.0
 
@@ -174,7 +174,7 @@ def plain_client(root: Path) -> Callable[[int, dict[str, float]], None]:
 
 def main() -> None:
     os.environ["WANDB_SILENT"] = "true"
-    iterations = load(RunCfg, "config", []).budget.iterations
+    iterations = load(RunCfg, []).budget.iterations
     one = iteration_seconds()
     server = subprocess.Popen(
         [sys.executable, "-m", "tests.tracking.standin"],

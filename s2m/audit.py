@@ -1,5 +1,6 @@
 """How invariant a policy has become: python -m s2m.audit RUN [samples]."""
 
+from s2m.config.search import take_search
 from s2m.console.errors import UserError, run_command
 
 USAGE = "usage: python -m s2m.audit RUN_FOLDER [group elements per observation]"
@@ -10,14 +11,17 @@ def main(words: list[str]) -> None:
     if "--help" in words or "-h" in words:
         print(f"{main.__doc__}\n\n{USAGE}")
         return
+    search, words = take_search(words)
     if not 1 <= len(words) <= 2:
         raise UserError(USAGE)
     samples = words[1] if len(words) == 2 else "20"
     if not samples.isdecimal() or int(samples) < 1:
         raise UserError(f"samples = {samples}: allowed are whole numbers from 1")
     # Slow to import: help and mistakes come before.
+    from s2m.encoders.registry import load_own
     from s2m.policy.invariance import show
 
+    load_own(search.own)
     show(words[0], int(samples))
 
 

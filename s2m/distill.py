@@ -12,21 +12,26 @@ same command again goes on where it was; dry=true only prints the plan.
 import sys
 
 from s2m.cluster.launch import launch
-from s2m.cluster.student import compose_student
-from s2m.config.compose import describe
+from s2m.cluster.student import compose_student, own_of
+from s2m.config.compose import describe, load
 from s2m.config.distill import StudentCfg
+from s2m.config.search import take_search
 from s2m.console.errors import run_command
 from s2m.launch import foreground
 
 
 def main(words: list[str]) -> int:
     """Compose and check the student, then teach it here or submit it."""
+    search, words = take_search(words)
     if "--help" in words or "-h" in words:
+        words = [word for word in words if word not in ("-h", "--help")]
+        budget = [word for word in words if word.startswith("distill")] or ["distill=desktop"]
         about = (sys.modules[__name__].__doc__ or "").strip()
-        print("\n".join([about, "", "Settings (the paper's; a budget sets its own):"]))
-        print("\n".join(describe(StudentCfg)))
+        print("\n".join([about, "", f"Settings, with the values of {' '.join(budget)}:"]))
+        print("\n".join(describe(load(StudentCfg, budget, search))))
         return 0
-    return launch([compose_student(words)], [], foreground=foreground)
+    cfg = compose_student(words, search)
+    return launch([cfg], [], own=[own_of(cfg, search)], foreground=foreground)
 
 
 if __name__ == "__main__":

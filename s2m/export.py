@@ -7,6 +7,7 @@ student also takes and returns its memory.
 """
 
 from s2m.config.overrides import require_once
+from s2m.config.search import take_search
 from s2m.console.errors import UserError, run_command
 
 USAGE = "usage: python -m s2m.export RUN_FOLDER [OUT_FOLDER] [episode_steps=500]"
@@ -17,6 +18,7 @@ def main(words: list[str]) -> int:
     if "--help" in words or "-h" in words:
         print((__doc__ or "").strip())
         return 0
+    search, words = take_search(words)
     given = [word for word in words if "=" in word]
     require_once(given)
     settings = dict(word.split("=", 1) for word in given)
@@ -25,8 +27,10 @@ def main(words: list[str]) -> int:
     if settings or len(places) not in (1, 2) or not steps.isdecimal() or int(steps) < 1:
         raise UserError(USAGE)
     # Slow to import: help and mistakes come before.
+    from s2m.encoders.registry import load_own
     from s2m.policy.onnx import export
 
+    load_own(search.own)
     return export(*places, steps=int(steps))
 
 

@@ -5,47 +5,56 @@
     python -m s2m.launch -m +sweep=encoders                           a named sweep
     python -m s2m.launch -m +sweep=paper cluster=slurm                ... as jobs of a cluster
 
-The same command again goes on where it was: finished runs are left alone, others are resumed.
+The same command again resumes: finished runs are left alone, others continue from a checkpoint.
 dry=true only prints the plan; retry_failed=true also runs what has failed before.
+--cfg job prints the composed config (with -m of every run), --info also what was chosen where.
+--config-dir DIR adds a folder of your own groups, sweeps and encoders, laid out as conf/.
 python -m s2m.status shows where runs stand, s2m.logs RUN what one printed, s2m.cancel stops them.
 """
 
 import sys
-from dataclasses import fields
 from pathlib import Path
 
-from s2m.cluster.cells import compose_cells, expand, follow_ups, sweep_names
+from s2m.cluster.cells import expand, sweep_names
 from s2m.cluster.followup import make_steps
 from s2m.cluster.launch import launch
-from s2m.config.cluster import CLUSTERS
-from s2m.config.compose import CONF, describe
+from s2m.cluster.shown import show_configs
+from s2m.config.cluster import SlurmCfg
+from s2m.config.compose import describe, load
+from s2m.config.overrides import take_flags
 from s2m.config.run import RunCfg
-from s2m.config.sim import SIMULATORS
+from s2m.config.search import Search, take_search
+from s2m.config.sim import IsaacLabCfg
 from s2m.console.errors import UserError, run_command
 from s2m.run.folder import RunFolder
 from s2m.run.status import CODES
 from s2m.tracking.choice import choose
 
-SWEEP_FLAGS = ("-m", "--multirun")
-
 
 def main(words: list[str]) -> int:
     """Compose and check all cells, then plan and execute them."""
-    if "--help" in words or "-h" in words:
-        print(_help())
+    search, words = take_search(words)
+    flags, words = take_flags(words)
+    if flags.help:
+        print(_help(words, search))
         return 0
-    many = any(word in SWEEP_FLAGS for word in words)
-    words = [word for word in words if word not in SWEEP_FLAGS]
-    if not many and len(expand(words)) > 1:
+    sweep = expand(words, search)
+    if not flags.many and len(sweep.cells) > 1:
         raise UserError(
             "the command names several runs: add -m to run them all, "
             """or put a value with a comma in quotes: 'root="a,b"'"""
         )
-    cells = compose_cells(words)
-    steps = make_steps(follow_ups(words), Path(cells[0].root), cells[0].experiment)
-    if many:
-        return launch(cells, steps, note=choose(cells[0].tracking).note)
-    return launch(cells, steps, foreground=foreground)
+    cells = sweep.compose(search)
+    if flags.config or flags.info:
+        show_configs(sweep.cells, cells, search, info=flags.info)
+        return 0
+    steps = make_steps(sweep.then, Path(cells[0].root), cells[0].experiment)
+    own = [
+        search.used(words, cfg.encoder.name) for words, cfg in zip(sweep.cells, cells, strict=True)
+    ]
+    if flags.many:
+        return launch(cells, steps, own=own, note=choose(cells[0].tracking).note)
+    return launch(cells, steps, own=own, foreground=foreground)
 
 
 def foreground(folder: RunFolder) -> int:
@@ -62,20 +71,21 @@ def foreground(folder: RunFolder) -> int:
     return CODES[mirror.outcome]
 
 
-def _help() -> str:
-    groups = {
-        folder.name: [path.stem for path in sorted(folder.glob("*.yaml"))]
-        for folder in sorted(CONF.iterdir())
-        if folder.is_dir() and folder.name in {item.name for item in fields(RunCfg)}
-    }
+def _help(words: list[str], search: Search) -> str:
     lines = [(sys.modules[__name__].__doc__ or "").strip(), "", "Groups (group=name):"]
-    lines += [f"  {name:<12} {', '.join(options)}" for name, options in groups.items()]
+    lines += [
+        f"  {group:<12} {', '.join(search.options(group))}"
+        for group in search.groups
+        if group != "distill"
+    ]
     lines += ["", "Sweeps (+sweep=name):"]
-    lines += [f"  {name:<12} {text}" for name, text in sweep_names().items()]
-    lines += ["", "Settings (name=value, with their defaults before a budget is applied):"]
-    lines += describe(RunCfg)
-    lines += ["", "Settings of sim=isaaclab:", *describe(SIMULATORS["isaaclab"], "sim.")]
-    lines += ["", "Settings of cluster=slurm:", *describe(CLUSTERS["slurm"], "cluster.")]
+    lines += [f"  {name:<12} {text}" for name, text in sweep_names(search).items()]
+    cell = expand(words, search).cells[0]
+    given = f" of {' '.join(cell)}" if cell else ""
+    lines += ["", f"Settings (name=value), with the values{given or ' of a plain launch'}:"]
+    lines += describe(load(RunCfg, cell, search))
+    lines += ["", "Settings of sim=isaaclab:", *describe(IsaacLabCfg(), "sim.")]
+    lines += ["", "Settings of cluster=slurm:", *describe(SlurmCfg(), "cluster.")]
     return "\n".join(lines)
 
 

@@ -21,12 +21,13 @@ from rich.text import Text
 
 from s2m.cluster.followup import find_steps
 from s2m.cluster.queue import Queue
-from s2m.cluster.state import RunState, in_words, inspect, total_iterations
+from s2m.cluster.state import RunState, in_words, inspect
 from s2m.cluster.verdict import final_states_of, judge, tail
 from s2m.console.errors import UserError, run_command
 from s2m.console.terminal import in_place, terminal_width
 from s2m.console.text import columns, duration, harmless, one_line
 from s2m.run.folder import RunFolder, find_runs
+from s2m.run.kind import total_iterations
 from s2m.run.status import FAILED, RUNNING, STOPPED, UNREADABLE
 from s2m.tracking.contents import full_name
 

@@ -94,7 +94,7 @@ def make_state():
 def teacher(tmp_path_factory):
     """A trained and evaluated run."""
     root = tmp_path_factory.mktemp("runs")
-    config = asdict(load(RunCfg, "config", [*TEACHER, f"root={root}", "experiment=small"]))
+    config = asdict(load(RunCfg, [*TEACHER, f"root={root}", "experiment=small"]))
     folder = RunFolder.create(run_path(root, "small", config), config)
     execute(folder)
     return folder

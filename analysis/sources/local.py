@@ -18,6 +18,7 @@ from s2m.config.curriculum import CRITERIA
 from s2m.console.errors import UserError, unknown
 from s2m.run.events import Event, Events
 from s2m.run.folder import RunFolder, find_runs, saved
+from s2m.run.kind import STUDENT
 from s2m.run.metrics import ITERATION
 from s2m.run.milestones import LEVEL, level_changes
 from s2m.run.seal import sum_in
@@ -44,7 +45,7 @@ def load(
     for folder in watch(folders, len(folders)):
         name = words(f"{folder.path.parent.name}/{folder.path.name}")
         try:
-            if folder.is_student:
+            if folder.kind is STUDENT:
                 students.append(read_student(folder, name))
             else:
                 runs.append(_read(folder, name))
@@ -78,6 +79,9 @@ def _read(folder: RunFolder, name: str) -> Run:
         reason=words(reason),
         iteration=count(result["iterations"]) if result else last,
         levels=levels,
+        group=identity.group,
+        label=identity.label,
+        colour=identity.colour,
         checkpoint=_last_checkpoint(folder),
         encoder_parameters=parameters(result, "encoder_parameters"),
         actor_parameters=parameters(result, "actor_parameters"),

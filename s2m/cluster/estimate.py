@@ -9,6 +9,7 @@ from s2m.cluster.plan import Cell
 from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
+from s2m.run.kind import STUDENT, kind_of
 
 MOST = 200
 """Runs that are looked at; more would not change the mean."""
@@ -66,10 +67,10 @@ def estimate(cells: Sequence[Cell], root: Path) -> Cost | None:
 
 def _keys(config: dict[str, Any]) -> list[tuple]:
     """Return what runs must share to cost the same, the closest kinship first."""
-    budget = config["distill" if "distill" in config else "budget"]
+    budget = config[kind_of(config).budget]
     kind = (budget["name"], budget["version"], budget["num_envs"], config["sim"]["name"])
-    if "distill" in config:
-        return [("student", *kind)]
+    if kind_of(config) is STUDENT:
+        return [(STUDENT.name, *kind)]
     return [(*kind, config["encoder"]["name"]), kind]
 
 
@@ -78,7 +79,7 @@ def _measure(folder: RunFolder) -> Cost | None:
     times = [
         row["time/iteration"] for _, row in Journal(folder).tail(10) if "time/iteration" in row
     ]
-    if not times or folder.result(folder.learning) is None:
+    if not times or folder.result(folder.kind.stage) is None:
         return None
     size = sum(path.stat().st_size for path in folder.path.rglob("*") if path.is_file())
     return Cost(sum(times) / len(times), size)

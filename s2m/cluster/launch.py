@@ -7,13 +7,13 @@ from pathlib import Path
 from rich.console import Console
 
 from s2m.cluster.followup import Step
-from s2m.cluster.plan import Cell, create_folders, make_plan
+from s2m.cluster.plan import Cell, Own, create_folders, make_plan
 from s2m.cluster.queue import Queue, SlurmError, ask
 from s2m.cluster.submission import launch_lock, submission_of
 from s2m.config.cluster import SlurmCfg
-from s2m.config.compose import CONF
 from s2m.config.distill import StudentCfg
 from s2m.config.run import RunCfg
+from s2m.config.search import CONF
 from s2m.console.errors import UserError
 from s2m.console.text import one_line
 from s2m.run.folder import RunFolder
@@ -27,12 +27,14 @@ def launch(
     cells: Sequence[RunCfg | StudentCfg],
     steps: list[Step],
     *,
+    own: Sequence[Own] = (),
     foreground: Foreground | None = None,
     note: str = "",
 ) -> int:
     """Execute checked cells and the commands after them, here or where their config says.
 
-    With `foreground` the one cell runs in this process. `note` is said before runs begin.
+    `own` are files from outside of s2m that each cell uses. With `foreground` the one cell
+    runs in this process. `note` is said before runs begin.
     """
     # Paths and the environment may hold square brackets, which are no markup.
     console = Console(soft_wrap=True, markup=False)
@@ -53,13 +55,13 @@ def launch(
     if cfg.dry:
         from s2m.cluster.preview import preview
 
-        preview(make_plan(cells, _queue(False)), steps, console)
+        preview(make_plan(cells, _queue(False), own), steps, console)
         return 0
     if note:
         console.print(note, highlight=False)
     with launch_lock(root, console.print):
         queue = _queue(slurm)
-        plan = make_plan(cells, queue)
+        plan = make_plan(cells, queue, own)
         create_folders(plan)
         if slurm:
             return _submit(plan, steps, queue, console)

@@ -14,12 +14,13 @@ from typing import Any
 from rich.console import Console
 
 from s2m.cluster.local import Pool
-from s2m.cluster.state import in_words, inspect, total_iterations
+from s2m.cluster.state import in_words, inspect
 from s2m.console.errors import UserError, print_anything
 from s2m.run.clock import timestamp
 from s2m.run.events import Events
 from s2m.run.files import write_json
 from s2m.run.folder import RunFolder
+from s2m.run.kind import total_iterations
 from s2m.run.lock import Attempt, current_attempt, slurm_restarts
 from s2m.run.status import CODES, FAILED, STOPPED
 from s2m.run.stopping import SIGNALS, STOP_FILE, block_stop_signals

@@ -1,23 +1,28 @@
 """The plan of a sweep: every cell with its folder, its state and what will be done about it."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import repeat
 from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
 
 from s2m.cluster.queue import Queue
-from s2m.cluster.state import RunState, glance, in_words, total_iterations
-from s2m.config.compose import CONF
+from s2m.cluster.state import RunState, glance, in_words
 from s2m.config.distill import StudentCfg
 from s2m.config.run import RunCfg
+from s2m.config.search import CONF
 from s2m.console.errors import UserError
 from s2m.console.text import one_line
 from s2m.run.code import code_state
 from s2m.run.folder import RunFolder
 from s2m.run.identity import run_path
+from s2m.run.kind import total_iterations
 from s2m.run.status import FAILED, PENDING, STOPPED, UNREADABLE
+
+Own = Mapping[str, bytes]
+"""Files from outside of s2m that a run uses, by their place in a --config-dir."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,7 @@ class Cell:
     cfg: RunCfg | StudentCfg
     folder: RunFolder
     state: RunState
+    own: Own = field(default_factory=dict)
 
     def due(self) -> bool:
         """Whether there is anything to do."""
@@ -34,13 +40,15 @@ class Cell:
         return retry or self.state.status in (PENDING, STOPPED)
 
 
-def make_plan(cells: Sequence[RunCfg | StudentCfg], queue: Queue | None) -> list[Cell]:
+def make_plan(
+    cells: Sequence[RunCfg | StudentCfg], queue: Queue | None, own: Sequence[Own] = ()
+) -> list[Cell]:
     """Look every cell up; nothing is written. One whose folder holds another config is damaged."""
     plan = []
-    for cfg in cells:
+    for cfg, files in zip(cells, own or repeat({}), strict=False):
         config = asdict(cfg)
         folder = RunFolder(run_path(Path(cfg.root), cfg.experiment, config))
-        cell = Cell(cfg, folder, glance(folder, total_iterations(config), queue))
+        cell = Cell(cfg, folder, glance(folder, total_iterations(config), queue), files)
         if cell.due():
             try:
                 folder.require(config)
@@ -56,7 +64,7 @@ def create_folders(plan: list[Cell]) -> None:
     code = code_state(CONF.parent)
     for cell in plan:
         if cell.due():
-            RunFolder.create(cell.folder.path, asdict(cell.cfg), code)
+            RunFolder.create(cell.folder.path, asdict(cell.cfg), code, cell.own)
             cell.folder.stop.unlink(missing_ok=True)
 
 

@@ -1,5 +1,6 @@
 """What dry=true prints: the plan, the scripts for SLURM, and what it will cost."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
@@ -11,6 +12,7 @@ from s2m.config.cluster import SlurmCfg
 from s2m.config.distill import StudentCfg
 from s2m.config.run import RunCfg
 from s2m.console.text import duration
+from s2m.run.kind import kind_of
 
 
 def preview(plan: list[Cell], steps: list[Step], console: Console) -> None:
@@ -58,4 +60,4 @@ def _cost(due: list[Cell]) -> str:
 
 
 def _budget(cfg: RunCfg | StudentCfg) -> str:
-    return cfg.distill.name if isinstance(cfg, StudentCfg) else cfg.budget.name
+    return getattr(cfg, kind_of(asdict(cfg)).budget).name

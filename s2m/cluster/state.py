@@ -5,7 +5,6 @@ from typing import Any
 
 from s2m.cluster.queue import Job, Queue
 from s2m.cluster.submission import submission_of
-from s2m.config.distill import DistillCfg
 from s2m.console.errors import UserError
 from s2m.run.events import Events
 from s2m.run.files import is_count
@@ -58,21 +57,6 @@ class RunState:
         return None if self.seconds is None else (self.total - self.iteration) * self.seconds
 
 
-def total_iterations(config: dict[str, Any]) -> int:
-    """Return the budget of a run: iterations of training, or epochs of a student."""
-    if "distill" in config:
-        cfg = DistillCfg(**config["distill"])
-        parts: list[Any] = [cfg.rounds, cfg.epochs, cfg.epochs_more]
-    else:
-        cfg, parts = None, [config["budget"]["iterations"]]
-    # Looked at before they are multiplied, too: words times a number would be many words.
-    if all(map(is_count, parts)):
-        total = cfg.total_epochs() if cfg else parts[0]
-        if is_count(total):
-            return total
-    raise UserError(f"the config asks for {str(parts)[:40]} iterations")
-
-
 def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunState:
     """Read the state of a run of `total` iterations; without a queue only the folder decides."""
     if not folder.run_file.exists() and not folder.attempt.exists():
@@ -85,7 +69,7 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
     failure = failure_of(attempt, events) if attempt else ""
     stages = unfinished(folder)
     # The result is proof; lines of the journal and events may have been lost since.
-    learnt = None if folder.learning in stages else folder.result(folder.learning)
+    learnt = None if folder.kind.stage in stages else folder.result(folder.kind.stage)
     if learnt is not None:
         _check_result(folder, learnt)
     reached = (learnt or {}).get("levels")
@@ -122,7 +106,7 @@ def _check_result(folder: RunFolder, result: dict[str, Any]) -> None:
     """Make sure of the numbers with which those of other runs are compared."""
     for count in (result["iterations"], *(result.get("levels") or {}).values()):
         if not is_count(count):
-            path = folder.result_file(folder.learning)
+            path = folder.result_file(folder.kind.stage)
             raise UserError(f"{path} is damaged: {str(count)[:40]!r} is no iteration")
 
 

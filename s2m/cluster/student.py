@@ -9,20 +9,22 @@ from typing import Any
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import OverrideParseException
 
-from s2m.config.compose import CONF, from_dict, load
+from s2m.config.compose import from_dict, load
 from s2m.config.distill import AGENTS, StudentCfg, TaughtByCfg
 from s2m.config.overrides import quoted, require_once
 from s2m.config.run import LEARNER, RunCfg
+from s2m.config.search import REPOSITORY, Search, digest
 from s2m.console.errors import UserError
 from s2m.run.files import read_json
 from s2m.run.folder import RunFolder, saved
 from s2m.run.identity import check_experiment
+from s2m.run.kind import STUDENT
 from s2m.run.seal import sum_in
 
 WHO = f"a run folder, a teacher.json of analysis/make_tables.py, or {', '.join(AGENTS)}"
 
 
-def compose_student(words: list[str]) -> StudentCfg:
+def compose_student(words: list[str], search: Search = REPOSITORY) -> StudentCfg:
     """Return the student that a command asks for, in the task of its teacher."""
     require_once(words)
     given = next((word.split("=", 1)[1] for word in words if word.startswith("teacher=")), "")
@@ -30,13 +32,13 @@ def compose_student(words: list[str]) -> StudentCfg:
     if not teacher:
         raise UserError(f"who teaches? Give teacher=..., {WHO}")
     if teacher in AGENTS:
-        cfg = load(StudentCfg, "distill", words)
+        cfg = load(StudentCfg, words, search)
         cfg.taught_by = TaughtByCfg(variant=teacher)
         cfg.root, cfg.experiment = cfg.root or "runs", cfg.experiment or "default"
     else:
         # Its path is set later, and may hold what Hydra could not read.
         rest = [word for word in words if not word.startswith("teacher=")]
-        cfg = _of_run(find_teacher(teacher), rest)
+        cfg = _of_run(find_teacher(teacher), rest, search)
     check_experiment(cfg.experiment)
     return cfg
 
@@ -60,7 +62,7 @@ def find_teacher(name: str) -> RunFolder:
     if not path.exists():
         raise UserError(f"teacher = {name}: there is no such folder; allowed is {WHO}")
     folder = RunFolder.open(path)
-    if folder.is_student:
+    if folder.kind is STUDENT:
         raise UserError(f"teacher = {name}: is a student itself; allowed is {WHO}")
     if folder.result("train") is None:
         raise UserError(
@@ -70,7 +72,7 @@ def find_teacher(name: str) -> RunFolder:
     return folder
 
 
-def _of_run(folder: RunFolder, words: list[str]) -> StudentCfg:
+def _of_run(folder: RunFolder, words: list[str], search: Search) -> StudentCfg:
     """Take task, simulator, evaluation and size of the budget over from a teacher."""
     own = [word for word in words if word.startswith(("task.", "sim", "permute", "task="))]
     if own:
@@ -78,7 +80,8 @@ def _of_run(folder: RunFolder, words: list[str]) -> StudentCfg:
     run = from_dict(RunCfg, folder.config())
     if run.agent != LEARNER:
         raise UserError(f"teacher = {folder.path}: has learned nothing; allowed is {WHO}")
-    cfg = load(StudentCfg, "distill", [*_inherited(run, words), *words])
+    require_code(run, folder, search)
+    cfg = load(StudentCfg, [*_inherited(run, words, search), *words], search)
     checkpoints = saved(folder)
     if not checkpoints:
         raise UserError(f"teacher = {folder.path}: has no checkpoint any more")
@@ -100,12 +103,30 @@ def _of_run(folder: RunFolder, words: list[str]) -> StudentCfg:
     return cfg
 
 
-def _inherited(run: RunCfg, words: list[str]) -> list[str]:
+def require_code(run: RunCfg, folder: RunFolder, search: Search) -> None:
+    """Make sure that a policy's code is at hand: a run's own copy is not executed unasked."""
+    if not run.encoder.source:
+        return
+    file = search.encoder(run.encoder.name)
+    if file is None or digest(file) != run.encoder.source:
+        raise UserError(
+            f"{folder.path} has an encoder of its own: read own/encoder/{run.encoder.name}.py in "
+            f"it, then give --config-dir {folder.own}"
+        )
+
+
+def own_of(cfg: StudentCfg, search: Search) -> dict[str, bytes]:
+    """Return the files from outside of s2m that a student needs: its teacher's encoder."""
+    variant = cfg.taught_by.variant.removesuffix("_off")
+    return search.used([], variant)
+
+
+def _inherited(run: RunCfg, words: list[str], search: Search) -> list[str]:
     """Return words for what the command leaves open: the teacher's budget, evaluation, W&B."""
     given = {word.split("=", 1)[0] for word in words}
     budget = run.budget.name
     found = []
-    if "distill" not in given and (CONF / "distill" / f"{budget}.yaml").exists():
+    if "distill" not in given and budget in search.options("distill"):
         found.append(f"distill={budget}")
     for group, settings in (("evaluate", run.evaluate), ("tracking", run.tracking)):
         if group in given:

@@ -1,91 +1,71 @@
-"""From `key=value` words to a checked, typed config: Hydra composes, dataclasses decide."""
+"""From `key=value` words to a checked, typed config: Hydra composes files, dataclasses decide.
+
+Hydra is given the choices of groups only. Single values are set here, where the dataclass of each
+is known: what is wrong with one can then be said without reading Hydra's messages.
+"""
 
 import re
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_origin
 
 import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from hydra.core.override_parser.types import Override
+from hydra.errors import ConfigCompositionException, HydraException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
-from s2m.config.budget import BudgetCfg
 from s2m.config.cluster import CLUSTERS
-from s2m.config.curriculum import CurriculumCfg
-from s2m.config.distill import DistillCfg, StudentCfg
+from s2m.config.distill import StudentCfg
 from s2m.config.encoder import EncoderCfg
-from s2m.config.evaluate import EvaluateCfg, EvaluationCfg
+from s2m.config.evaluate import EvaluateCfg
 from s2m.config.fields import validate
 from s2m.config.overrides import unreadable
-from s2m.config.ppo import PpoCfg
 from s2m.config.replay import ReplayCfg
 from s2m.config.run import RunCfg
+from s2m.config.search import CONF, REPOSITORY, Search, digest
 from s2m.config.sim import SIMULATORS
-from s2m.config.task import TaskCfg
-from s2m.config.tracking import TrackingCfg
 from s2m.console.errors import UserError, unknown
 
-CONF = Path(__file__).resolve().parents[2] / "conf"
-GROUPS = [path.name for path in CONF.iterdir() if path.is_dir()]
 T = TypeVar("T")
 
-_store = ConfigStore.instance()
-_store.store(group="task", name="schema", node=TaskCfg)
 OPEN = {"sim": SIMULATORS, "cluster": CLUSTERS}
-"""Groups that bring the settings of one of several schemas."""
+"""Groups that bring the settings of one of several schemas; files of the others only set values."""
+CONFIGS = {RunCfg: "config", StudentCfg: "distill", ReplayCfg: "replay", EvaluateCfg: "evaluate"}
+"""The file of conf/ that composes each schema."""
+_store = ConfigStore.instance()
 for _group, _schemas in OPEN.items():
     for _name, _schema in _schemas.items():
         _store.store(group=_group, name=f"{_name}_schema", node=_schema)
-for _group, _schema in {
-    "encoder": EncoderCfg,
-    "curriculum": CurriculumCfg,
-    "budget": BudgetCfg,
-    "ppo": PpoCfg,
-    "evaluate": EvaluationCfg,
-    "distill": DistillCfg,
-    "tracking": TrackingCfg,
-}.items():
-    _store.store(group=_group, name="schema", node=_schema)
-_store.store(name="run_schema", node=RunCfg(sim=None, cluster=None))
-_store.store(name="student_schema", node=StudentCfg(sim=None, cluster=None))
-_store.store(name="replay_schema", node=ReplayCfg(sim=None))
-_store.store(name="evaluate_schema", node=EvaluateCfg(sim=None))
+for _schema, _name in CONFIGS.items():
+    _open = {item.name: None for item in fields(_schema) if item.name in OPEN}
+    _store.store(name=f"{_name}_schema", node=_schema(**_open))
 
 
-def load(schema: type[T], name: str, words: list[str]) -> T:
-    """Compose conf/<name>.yaml with the user's words and return a checked `schema` object."""
-    for word in words:
-        # Hydra would add or drop a setting, or set its own: the run would not be what was meant.
-        if word.startswith(("+", "~")):
-            raise UserError(f"cannot use '{word}': write setting=value (+ is for +sweep only)")
-        key = word.split("=")[0]
-        if not key:
-            raise unreadable(word)
-        if key.split(".")[0] == "hydra":
-            raise unknown("setting", key, [line.split("=")[0].strip() for line in describe(schema)])
-        _require_name(word)
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        try:
-            composed = compose(name, overrides=words)
-            _require_schemas(composed, words)
-            typed = OmegaConf.to_object(composed)
-        except MissingConfigException as error:
-            raise _missing(error) from None
-        except HydraException as error:
-            raise _refused(error, name, words) from None
-        except OmegaConfBaseException as error:
-            raise _mistyped(error) from None
-        except yaml.YAMLError as error:
-            raise broken_yaml(error) from None
-        except ValueError as error:  # a defaults list that is none, or bytes that are no text
-            raise UserError(f"cannot compose '{' '.join(words)}': {_first_line(error)}") from None
+def load(schema: type[T], words: list[str], search: Search = REPOSITORY) -> T:
+    """Compose the config of a schema with the user's words and return it checked."""
+    root = _compose(schema, words, search)
+    try:
+        typed = OmegaConf.to_object(root)
+    except OmegaConfBaseException as error:
+        raise _mistyped(error) from None
     assert isinstance(typed, schema)
+    encoder = getattr(typed, "encoder", None)
+    if isinstance(encoder, EncoderCfg) and (file := search.encoder(encoder.name)):
+        encoder.source = digest(file)
     validate(typed)
     return typed
+
+
+def chosen(schema: type, words: list[str], search: Search = REPOSITORY) -> dict[str, str]:
+    """Return which file of each group a command's words choose, by themselves or by a budget."""
+    root = _compose(schema, words, search, hydra=True)
+    choices = OmegaConf.to_container(root.hydra.runtime.choices)
+    assert isinstance(choices, dict)
+    return {str(group): str(name) for group, name in choices.items() if "/" not in str(group)}
 
 
 def from_dict(schema: type[T], values: dict[str, Any]) -> T:
@@ -107,6 +87,149 @@ def from_dict(schema: type[T], values: dict[str, Any]) -> T:
     return typed
 
 
+def _compose(schema: type, words: list[str], search: Search, hydra: bool = False) -> DictConfig:
+    """Let Hydra compose the files that are chosen, then set the single values."""
+    choices, values = [], []
+    for word in words:
+        override = _parse(word)
+        group = override.key_or_group
+        if group in search.groups and group not in _names(schema) and group != "size":
+            raise _foreign(group, schema)
+        if group in search.groups:
+            _require_option(override, word, search)
+            choices.append(word)
+        else:
+            values.append(override)
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        try:
+            root = compose(CONFIGS[schema], [*search.words(), *choices], return_hydra_config=hydra)
+        except ConfigCompositionException as error:
+            raise _wrong_file(error, search) from None
+        except yaml.YAMLError as error:
+            raise broken_yaml(error) from None
+        except (HydraException, ValueError) as error:  # defaults that are no list, no text ...
+            line = f"cannot compose '{' '.join(words)}': {_first_line(error)}"
+            raise UserError(line) from None
+    _require_schemas(root, choices, search)
+    for override in values:
+        _set(root, str(override.key_or_group), override.value(), override.input_line or "")
+    return root
+
+
+def _parse(word: str) -> Override:
+    # Hydra would add or drop a setting, or set its own: the run would not be what was meant.
+    if word.startswith(("+", "~")):
+        raise UserError(f"cannot use '{word}': write setting=value (+ is for +sweep only)")
+    key, _, value = word.partition("=")
+    if not key:
+        raise unreadable(word)
+    if key in ("hydra/launcher", "hydra/sweeper"):
+        raise UserError(
+            f"'{word}': this launcher plans and submits by itself; cluster=local runs here, "
+            "cluster=slurm submits jobs"
+        )
+    try:
+        override = OverridesParser.create().parse_override(word)
+    except OverrideParseException as error:
+        raise unreadable(error.override) from None
+    if override.is_sweep_override() or override.value() is None and not value:
+        raise unreadable(word)
+    return override
+
+
+def _require_option(override: Override, word: str, search: Search) -> None:
+    group = override.key_or_group
+    if str(override.value()) not in search.options(group):
+        raise unknown(group, word.partition("=")[2], search.options(group))
+
+
+def _foreign(group: str, schema: type) -> UserError:
+    if group == "distill":
+        return UserError("distill belongs to students: python -m s2m.distill --help")
+    return unknown("setting", group, _names(schema))
+
+
+def _names(schema: type) -> list[str]:
+    return [item.name for item in fields(schema)]
+
+
+def _set(root: DictConfig, key: str, value: Any, line: str) -> None:
+    """Set one value of a composed config, or say what is wrong with it."""
+    *path, last = key.split(".")
+    parent: Any = root
+    for part in path:
+        parent = parent[part] if isinstance(parent, DictConfig) and part in parent else None
+    if not isinstance(parent, DictConfig) or last not in parent or last == "source":
+        raise _unknown_setting(key, root)
+    if isinstance(parent[last], DictConfig):
+        raise UserError(f"{key} has settings of its own: write {key}.NAME=VALUE")
+    try:
+        OmegaConf.update(root, key, value, merge=False)
+    except OmegaConfBaseException as error:
+        raise _mistyped(error, line.partition("=")[2]) from None
+
+
+def _unknown_setting(key: str, root: DictConfig) -> UserError:
+    """Name the settings beside the one that was meant, as far as its group is known."""
+    group = key.rpartition(".")[0]
+    parent = OmegaConf.select(root, group) if group else root
+    while group and not isinstance(parent, DictConfig):
+        group = group.rpartition(".")[0]
+        parent = OmegaConf.select(root, group) if group else root
+    prefix = f"{group}." if group else ""
+    return unknown("setting", key, [f"{prefix}{name}" for name in parent])
+
+
+_ALLOWED = {bool: "true and false", int: "whole numbers", float: "numbers", str: "text"}
+
+
+def _mistyped(error: OmegaConfBaseException, given: str = "") -> UserError:
+    """Say what a setting may be, by the type of its field."""
+    key, kind = str(getattr(error, "full_key", "") or ""), _type_of(error)
+    found = getattr(error, "value", None)
+    value = given or ("nothing" if found is None else str(found))
+    if kind is None:
+        return UserError(f"{key}: {_first_line(error)}" if key else _first_line(error))
+    if get_origin(kind) is list:
+        of = f" of {_ALLOWED[get_args(kind)[0]]}"
+        example = value if value and not value.startswith("[") else "a,b"
+        return UserError(f"{key} = {value}: allowed is a list{of}, as in {key}=[{example}]")
+    return UserError(f"{key} = {value}: allowed are {_ALLOWED[kind]}")
+
+
+def _type_of(error: OmegaConfBaseException) -> Any:
+    """Return the type of the field that an error is about; None if it is about none."""
+    owner, name = error.object_type, re.sub(r"\[\d+\]$", "", str(error.key))
+    if owner is None or not is_dataclass(owner):
+        return None
+    kinds = {item.name: item.type for item in fields(owner)}
+    return kinds.get(name)
+
+
+def _wrong_file(error: ConfigCompositionException, search: Search) -> UserError:
+    """Say which file is wrong, and how: Hydra names it at the start of its message."""
+    inside = re.match(r"In '([^']+)'", str(error))
+    cause = error.__context__
+    if not inside or not isinstance(cause, OmegaConfBaseException):
+        return UserError(_first_line(error))
+    key = str(cause.full_key)
+    if isinstance(cause, ConfigKeyError | ConfigAttributeError) and is_dataclass(cause.object_type):
+        prefix = key[: key.rfind(".") + 1]
+        names = [f"{prefix}{item.name}" for item in fields(cause.object_type)]
+        said = unknown("setting", key, names)
+    else:
+        said = _mistyped(cause)
+    return UserError(f"{_file(inside[1], search)}: {said}")
+
+
+def _file(place: str, search: Search) -> str:
+    """Return the name of a group's file as a person would look for it."""
+    group, _, name = place.rpartition("/")
+    path = search.options(group).get(name)
+    own = path is not None and path.parents[1] != CONF
+    return str(path) if own else f"conf/{place}.yaml"
+
+
 def _require_resolved(value: Any, name: str = "the config") -> None:
     """Refuse what OmegaConf would resolve: ${oc.env:...} reads secrets in the environment."""
     if isinstance(value, dict):
@@ -119,7 +242,7 @@ def _require_resolved(value: Any, name: str = "the config") -> None:
         raise UserError(f"{name} = {value[:40]}: a resolved config has no ${{...}}")
 
 
-def _require_schemas(root: DictConfig, words: list[str]) -> None:
+def _require_schemas(root: DictConfig, words: list[str], search: Search) -> None:
     """Refuse a file of a group without a schema: its values would be checked by nobody."""
     for group, schemas in OPEN.items():
         if group not in root or is_dataclass(OmegaConf.get_type(root, group)):
@@ -127,31 +250,9 @@ def _require_schemas(root: DictConfig, words: list[str]) -> None:
         given = {key: name for key, _, name in (word.partition("=") for word in words)}
         lines = " or ".join(f"'defaults: [{name}_schema]'" for name in schemas)
         raise UserError(
-            f"conf/{group}/{given.get(group, 'NAME')}.yaml does not say which settings it has: "
+            f"{_file(f'{group}/{given.get(group)}', search)} does not say which settings it has: "
             f"begin it with {lines}, as conf/cluster/example.yaml does"
         )
-
-
-def _require_name(word: str) -> None:
-    """Refuse what is no file of a group: of a list Hydra would take the last, a schema as it is."""
-    group, _, option = word.partition("=")
-    if group not in GROUPS:
-        return
-    try:
-        value = OverridesParser.create().parse_override(word).value()
-    except OverrideParseException:
-        return  # compose will tell
-    names = sorted(path.stem for path in (CONF / group).glob("*.yaml"))
-    if value not in names:
-        raise unknown(group, option, names)
-
-
-def _missing(error: MissingConfigException) -> UserError:
-    found = re.search(r"Could not find '(?:([^'/]+)/)?([^']+)'", str(error))
-    if found and error.options:
-        options = [option for option in error.options if not option.endswith("schema")]
-        return unknown(found[1] or "config", found[2], options)
-    return UserError(_first_line(error))
 
 
 def broken_yaml(error: yaml.YAMLError) -> UserError:
@@ -163,84 +264,26 @@ def broken_yaml(error: yaml.YAMLError) -> UserError:
     return UserError(f"a file is no YAML: {' '.join(str(error).split())}")
 
 
-def _refused(error: HydraException, name: str, words: list[str]) -> UserError:
-    cause = error.__cause__
-    inside = re.match(r"In '([^']+)': \w+ raised while composing config:", str(error))
-    if inside and isinstance(error.__context__, OmegaConfBaseException):
-        return UserError(f"conf/{inside[1]}.yaml: {_wrong_in_file(error.__context__)}")
-    if isinstance(cause, ConfigKeyError | ConfigAttributeError):
-        groups = [word for word in words if word.split("=")[0] in GROUPS]
-        root = compose(name, overrides=groups)
-        _require_schemas(root, groups)
-        return _unknown_setting(str(cause.full_key), root)
-    if "is not a ListConfig" in str(cause):
-        key, _, value = _first_line(error).removeprefix("Error merging override ").partition("=")
-        return UserError(f"{key} = {value}: allowed is a list, as in {key}=[{value}]")
-    if isinstance(cause, OmegaConfBaseException):
-        return _mistyped(cause)
-    if foreign := re.match(r"Could not override '(\w+)'. No match in the defaults", str(error)):
-        if foreign[1] == "distill":
-            return UserError("distill belongs to students: python -m s2m.distill --help")
-        return _unknown_setting(foreign[1], compose(name))
-    if isinstance(error, OverrideParseException):
-        return unreadable(error.override)
-    if several := re.match(r"Ambiguous value for argument '(.*)'", str(error)):
-        return unreadable(several[1])
-    return UserError(_first_line(error))
-
-
-def _wrong_in_file(error: OmegaConfBaseException) -> UserError:
-    key = str(error.full_key)
-    if isinstance(error, ConfigKeyError | ConfigAttributeError) and is_dataclass(error.object_type):
-        prefix = key[: key.rfind(".") + 1]
-        names = [f"{prefix}{item.name}" for item in fields(error.object_type)]
-        return unknown("setting", key, names)
-    if "is not a ListConfig" in str(error):
-        return UserError(f"{key}: allowed is a list, as in [a, b]")
-    return _mistyped(error)
-
-
-def _unknown_setting(key: str, root: DictConfig) -> UserError:
-    *path, last = key.split(".")
-    parent = OmegaConf.select(root, ".".join(path)) if path else root
-    prefix = "".join(f"{part}." for part in path)
-    return unknown("setting", f"{prefix}{last}", [f"{prefix}{name}" for name in parent])
-
-
-_ALLOWED = {
-    "is not a valid bool": "true and false",
-    "could not be converted to Integer": "whole numbers",
-    "could not be converted to Float": "numbers",
-}
-"""What the words of OmegaConf's complaints mean."""
-
-
-def _mistyped(error: OmegaConfBaseException) -> UserError:
-    key = getattr(error, "full_key", None)
-    found = re.match(r"Value '(.*?)' (?:of type '\w+' )?(.*?)(?: \(type|$)", _first_line(error))
-    if found and found[2] in _ALLOWED:
-        return UserError(f"{key} = {found[1]}: allowed are {_ALLOWED[found[2]]}")
-    if key and "is not a subclass of" in str(error):
-        return UserError(f"{key} has settings of its own: write {key}.NAME=VALUE")
-    return UserError(f"{key}: {_first_line(error)}" if key else _first_line(error))
-
-
 def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0]
 
 
-def describe(schema: type, prefix: str = "") -> list[str]:
-    """List all settings of a schema, one line each, for a command's --help."""
-    lines = []
-    example = schema()
-    for item in fields(schema):
-        value: Any = getattr(example, item.name)
+def describe(config: Any, prefix: str = "") -> list[str]:
+    """List all settings of a config with their values, one line each, for a command's --help."""
+    return [
+        f"  {f'{name}={_plain(value)}':<44} {meaning}"
+        for name, value, meaning in settings(config, prefix)
+    ]
+
+
+def settings(config: Any, prefix: str = "") -> Iterator[tuple[str, Any, str]]:
+    """Yield every setting of a config: its dotted name, its value and what it means."""
+    for item in fields(config):
+        value: Any = getattr(config, item.name)
         if is_dataclass(value):
-            lines += describe(type(value), f"{prefix}{item.name}.")
+            yield from settings(value, f"{prefix}{item.name}.")
         else:
-            name = f"{prefix}{item.name}={_plain(value)}"
-            lines.append(f"  {name:<44} {item.metadata.get('meaning', '')}")
-    return lines
+            yield f"{prefix}{item.name}", value, item.metadata.get("meaning", "")
 
 
 def _plain(value: Any) -> str:

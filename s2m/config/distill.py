@@ -22,8 +22,10 @@ class DistillCfg:
     Epochs are the ancestor LocoTouch's: the paper does not give them.
     """
 
-    name: str = setting("paper", "name of the budget, kept with the run")
-    version: int = setting(1, "raised whenever a budget file changes what a run computes", low=1)
+    name: str = setting("paper", "name of the budget, kept with the run", decides=False)
+    version: int = setting(
+        1, "raised whenever a budget file changes what a run computes", low=1, decides=False
+    )
     rounds: int = setting(8, "rounds: behaviour cloning, then DAgger", low=1)
     bc_steps: int = setting(400_000, "steps of round 0, in which the teacher acts", low=1)
     dagger_steps: int = setting(200_000, "steps of each later round, the student acting", low=1)
@@ -53,8 +55,13 @@ class DistillCfg:
         20, "episodes per number of balls by which each round is judged", low=1
     )
     round_seed: int = setting(3000, "seed of those episodes", low=0, high=2**63 - 1)
-    checkpoint_every: int = setting(50, "epochs between two checkpoints", low=1)
-    keep_data: bool = setting(False, "keep the collected steps after the last round")
+    checkpoint_every: int = setting(50, "epochs between two checkpoints", low=1, decides=False)
+    keep_data: bool = setting(False, "keep the collected steps after the last round", decides=False)
+
+    @property
+    def schedule(self) -> list[int]:
+        """What decides how many epochs there are: rounds, epochs and further ones per round."""
+        return [self.rounds, self.epochs, self.epochs_more]
 
     def epochs_of(self, round_: int) -> int:
         """Return the passes over the data in a round."""
@@ -88,20 +95,22 @@ class TaughtByCfg:
 class StudentCfg:
     """One student: everything that decides its result, and where it is kept."""
 
-    teacher: str = setting("", "who teaches: a run folder, a teacher.json of the analysis, or lqr")
+    teacher: str = setting(
+        "", "who teaches: a run folder, a teacher.json of the analysis, or lqr", decides=False
+    )
     taught_by: TaughtByCfg = field(default_factory=TaughtByCfg)
     permute: bool = setting(True, "slot permutation of the teacher's task")
     seed: int = setting(40, "seed of every random stream", low=0, high=2**63 - 1)
     task: TaskCfg = field(default_factory=TaskCfg)
     sim: Any = field(default_factory=MujocoCfg)
     distill: DistillCfg = field(default_factory=DistillCfg)
-    evaluate: EvaluationCfg = field(default_factory=EvaluationCfg)
-    root: str = setting("", "folder of all runs; empty: the teacher's")
-    experiment: str = setting("", "folder below root; empty: the teacher's")
-    cluster: Any = field(default_factory=LocalCfg)
-    tracking: TrackingCfg = field(default_factory=TrackingCfg)
-    dry: bool = setting(False, "only print what would be done")
-    retry_failed: bool = setting(False, "also run what has failed before")
+    evaluate: EvaluationCfg = setting(EvaluationCfg(), "how it is judged", decides=False)
+    root: str = setting("", "folder of all runs; empty: the teacher's", decides=False)
+    experiment: str = setting("", "folder below root; empty: the teacher's", decides=False)
+    cluster: Any = setting(LocalCfg(), "where it is executed", decides=False)
+    tracking: TrackingCfg = setting(TrackingCfg(), "its mirror on W&B", decides=False)
+    dry: bool = setting(False, "only print what would be done", decides=False)
+    retry_failed: bool = setting(False, "also run what has failed before", decides=False)
 
     def environment(self) -> EnvCfg:
         """Return the teacher's environment, with the tactile map among its observations."""

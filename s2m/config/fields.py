@@ -18,14 +18,20 @@ def setting(
     length: int | None = None,
     distinct: bool = False,
     choices: Sequence[str] | None = None,
+    decides: bool = True,
+    since: str = "",
 ) -> Any:
     """Declare a dataclass field with its meaning (and unit) and what it may be.
 
     `low` and `high` are inclusive bounds, `above` an exclusive lower one; for a list they hold for
     every item, `length` is its exact number of items, and `distinct` that none stands there twice.
+    What cannot change a result has `decides=False`. A field that is added to a schema has `since`,
+    the version it came with: at its default it is left out of signatures, so no run is renamed.
     """
     limits = {"low": low, "high": high, "above": above, "length": length, "choices": choices}
-    metadata = {"meaning": meaning, "distinct": distinct, **limits}
+    metadata = {
+        "meaning": meaning, "distinct": distinct, "decides": decides, "since": since, **limits
+    }  # fmt: skip
     if isinstance(default, list | dict) or is_dataclass(default):
         return field(default_factory=lambda: _copy(default), metadata=metadata)
     return field(default=default, metadata=metadata)

@@ -3,8 +3,9 @@
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from s2m.console.errors import UserError
+from s2m.console.errors import UserError, unknown
 
 
 def quoted(text: str) -> str:
@@ -41,3 +42,36 @@ def require_once(words: Sequence[str], swept: bool = False) -> None:
                 line += f", or {key}={values[key]},{value} with -m to run both"
             raise UserError(line)
         values[key] = value
+
+
+@dataclass
+class Flags:
+    """What a launch is asked for besides settings."""
+
+    many: bool = False
+    help: bool = False
+    info: bool = False
+    config: bool = False
+    """Print the composed config and do nothing."""
+
+
+def take_flags(words: Sequence[str]) -> tuple[Flags, list[str]]:
+    """Return the flags among words, as Hydra calls them, and the settings."""
+    flags, rest, left = Flags(), [], iter(words)
+    for word in left:
+        if word in ("-m", "--multirun"):
+            flags.many = True
+        elif word in ("-h", "--help"):
+            flags.help = True
+        elif word in ("-i", "--info"):
+            flags.info = True
+        elif word.split("=")[0] in ("-c", "--cfg"):
+            what = word.partition("=")[2] or next(left, "")
+            if what != "job":
+                raise UserError(f"--cfg {what}: allowed is --cfg job, the config of the runs")
+            flags.config = True
+        elif word.startswith("-"):
+            raise unknown("option", word, ("-m", "--help", "--cfg", "--info", "--config-dir"))
+        else:
+            rest.append(word)
+    return flags, rest

@@ -38,13 +38,15 @@ class RunCfg:
     sim: Any = field(default_factory=MujocoCfg)
     budget: BudgetCfg = field(default_factory=BudgetCfg)
     ppo: PpoCfg = field(default_factory=PpoCfg)
-    evaluate: EvaluationCfg = field(default_factory=EvaluationCfg)
-    root: str = setting("runs", "folder of all runs")
-    experiment: str = setting("default", "folder of this experiment's runs below root")
-    cluster: Any = field(default_factory=LocalCfg)
-    tracking: TrackingCfg = field(default_factory=TrackingCfg)
-    dry: bool = setting(False, "only print what would be done")
-    retry_failed: bool = setting(False, "also run what has failed before")
+    evaluate: EvaluationCfg = setting(EvaluationCfg(), "how it is judged", decides=False)
+    root: str = setting("runs", "folder of all runs", decides=False)
+    experiment: str = setting(
+        "default", "folder of this experiment's runs below root", decides=False
+    )
+    cluster: Any = setting(LocalCfg(), "where it is executed", decides=False)
+    tracking: TrackingCfg = setting(TrackingCfg(), "its mirror on W&B", decides=False)
+    dry: bool = setting(False, "only print what would be done", decides=False)
+    retry_failed: bool = setting(False, "also run what has failed before", decides=False)
 
     def check(self) -> None:
         """Refuse what could not be learnt from."""

@@ -49,7 +49,7 @@ class MujocoCfg(SimCfg):
 
     implementation = "s2m.sim.mujoco:MujocoSimulator"
     name: str = setting("mujoco", "which simulator", choices=["mujoco"])
-    threads: int = setting(1, "threads of the physics pool", low=1, high=256)
+    threads: int = setting(1, "threads of the physics pool", low=1, high=256, decides=False)
     timestep: float = setting(0.01, "physics step, s", above=0, high=0.02)
     decimation: int = setting(2, "physics steps per control step", low=1)
     integrator: str = setting(
@@ -58,7 +58,9 @@ class MujocoCfg(SimCfg):
     iterations: int = setting(50, "cap of the Newton iterations", low=1)
     impratio: float = setting(30.0, "friction to normal impedance ratio", above=0)
     max_speed: float = setting(500.0, "speed at which a state counts as exploded", above=0)
-    keep_unstable: int = setting(20, "most offending states kept on disk per process", low=0)
+    keep_unstable: int = setting(
+        20, "most offending states kept on disk per process", low=0, decides=False
+    )
     ball: BallPhysicsCfg = field(default_factory=BallPhysicsCfg)
 
 
@@ -98,4 +100,6 @@ class DummyCfg(SimCfg):
     dt: float = setting(  # pyright: ignore[reportIncompatibleVariableOverride]
         0.02, "control period, s", above=0
     )
-    pause: float = setting(0.0, "real time that a control step waits, s: a run without work", low=0)
+    pause: float = setting(
+        0.0, "real time that a control step waits, s: a run without work", low=0, decides=False
+    )

@@ -26,8 +26,16 @@ class SetEncoder(nn.Module):
     choose, and overrides `encode`.
     """
 
+    name: ClassVar[str]
+    """That of its file; `encoder.name` in configs."""
     group: ClassVar[Group]
     """The largest group of slot permutations that cannot change the output."""
+    label: ClassVar[str]
+    """What it is called in tables and legends; all of these are read without executing the file."""
+    tex: ClassVar[str] = ""
+    """The label in LaTeX, where it is set otherwise."""
+    colour: ClassVar[str] = ""
+    """#RRGGBB in figures; empty: a free one of the palette."""
     dense: bool = False
     """Compute every slot, also inactive ones: a graph without data-dependent shapes."""
 

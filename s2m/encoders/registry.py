@@ -1,26 +1,26 @@
-"""Encoders by name, each sized to the parameter count of PFDS at the same setting."""
+"""Encoders by name, each sized to the parameter count of PFDS at the same setting.
 
+A file of this folder whose class bears the file's name is an encoder; nothing else lists it. Code
+from elsewhere is loaded by `load_own`, and known by the checksum of its file.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import torch
 
-from s2m.config.encoder import EncoderCfg
-from s2m.console.errors import unknown
+from s2m.config.encoder import EncoderCfg, cards
+from s2m.console.errors import UserError, unknown
 from s2m.encoders.base import Group, SetEncoder, Shape
-from s2m.encoders.deep_sets import DeepSetsHistoryConcat, PerFrameDeepSets
-from s2m.encoders.mlp import BranchMLP, FlatMLP
-from s2m.encoders.set_transformer import PerFrameSetTransformer, SetTransformer
 from s2m.encoders.sizing import fit
 
-ENCODERS: dict[str, type[SetEncoder]] = {
-    "flat_mlp": FlatMLP,
-    "branch_mlp": BranchMLP,
-    "dshc": DeepSetsHistoryConcat,
-    "set_transformer": SetTransformer,
-    "pfds": PerFrameDeepSets,
-    "set_transformer_pf": PerFrameSetTransformer,
-}
+_own: dict[str, type[SetEncoder]] = {}
+"""Encoders from outside of s2m, by the SHA-256 of their file."""
 
 
 class Size(NamedTuple):
@@ -31,21 +31,53 @@ class Size(NamedTuple):
     parameters: int
 
 
+def encoder_class(name: str, source: str = "") -> type[SetEncoder]:
+    """Return the class of an encoder: s2m's of that name, or the one of a file by its checksum."""
+    if source:
+        if source not in _own:
+            raise UserError(
+                f"the encoder {name} is not s2m's own: its code lies in own/encoder/{name}.py of "
+                "the run folder; read it, then give --config-dir RUN_FOLDER/own"
+            )
+        return _own[source]
+    if name not in cards():
+        raise unknown("encoder", name, cards())
+    return _class_in(import_module(f"s2m.encoders.{name}"), name)
+
+
+def load_own(folders: Iterable[Path]) -> None:
+    """Execute the encoders of folders laid out as a --config-dir: of those that one trusts."""
+    for path in (path for root in folders for path in sorted((root / "encoder").glob("*.py"))):
+        text = path.read_bytes()
+        digest = hashlib.sha256(text).hexdigest()
+        if digest in _own:
+            continue
+        module = ModuleType(f"s2m_own_{path.stem}")
+        module.__file__ = str(path)
+        exec(compile(text, str(path), "exec"), module.__dict__)
+        _own[digest] = _class_in(module, path.stem)
+
+
+def _class_in(module: ModuleType, name: str) -> type[SetEncoder]:
+    for value in vars(module).values():
+        if isinstance(value, type) and issubclass(value, SetEncoder):
+            if value.__dict__.get("name") == name:
+                return value
+    raise UserError(f"{module.__file__} has no class of the encoder {name}: see docs/encoders.md")
+
+
 def make_encoder(cfg: EncoderCfg, frames: int, slots: int, features: int) -> SetEncoder:
     """Build an encoder for x (B, frames, slots, features)."""
-    if cfg.name not in ENCODERS:
-        raise unknown("encoder", cfg.name, ENCODERS)
     shape = Shape(frames, slots, features)
-    return ENCODERS[cfg.name](shape, *_sizes(cfg, shape), cfg)
+    return encoder_class(cfg.name, cfg.source)(shape, *_sizes(cfg, shape), cfg)
 
 
-def parameter_table(cfg: EncoderCfg, frames: int, slots: int, features: int) -> list[Size]:
-    """Return the parameter count of every encoder at one setting."""
-    table = []
-    for name, encoder in ENCODERS.items():
+def parameter_table(cfg: EncoderCfg, frames: int, slots: int, features: int) -> Iterator[Size]:
+    """Yield the parameter count of every encoder of s2m at one setting."""
+    for name in cards():
         own, shape = replace(cfg, name=name), Shape(frames, slots, features)
-        table.append(Size(name, encoder.group, _count(own, shape, *_sizes(own, shape))))
-    return table
+        count = _count(own, shape, *_sizes(own, shape))
+        yield Size(name, encoder_class(name).group, count)
 
 
 def _sizes(cfg: EncoderCfg, shape: Shape) -> tuple[int, int]:
@@ -53,16 +85,16 @@ def _sizes(cfg: EncoderCfg, shape: Shape) -> tuple[int, int]:
     given = cfg.width, 2 * cfg.width
     if cfg.name == "pfds":
         return given
-    budget = _count(replace(cfg, name="pfds"), shape, *given)
+    budget = _count(replace(cfg, name="pfds", source=""), shape, *given)
     return fit(
         lambda width, readout: _count(cfg, shape, width, readout),
         budget,
-        ENCODERS[cfg.name].width_step(cfg),
+        encoder_class(cfg.name, cfg.source).width_step(cfg),
     )
 
 
 def _count(cfg: EncoderCfg, shape: Shape, width: int, readout: int) -> int:
     # On the meta device nothing is allocated and no random number is drawn.
     with torch.device("meta"):
-        encoder = ENCODERS[cfg.name](shape, width, readout, cfg)
+        encoder = encoder_class(cfg.name, cfg.source)(shape, width, readout, cfg)
     return sum(parameter.numel() for parameter in encoder.parameters())

@@ -1,4 +1,4 @@
-"""Set Transformers over history-concatenated tokens and, the same network, per frame."""
+"""Set Transformer: ISAB and PMA over history-concatenated tokens."""
 
 from torch import Tensor, nn
 
@@ -11,7 +11,10 @@ from s2m.encoders.tracing import is_traced
 class SetTransformer(SetEncoder):
     """A linear token embedding, ISAB, PMA and a readout, on history tokens y_i."""
 
+    name = "set_transformer"
     group = "G_diag"
+    label = "Set Transformer"
+    colour = "#E69F00"
 
     def __init__(self, shape: Shape, width: int, readout: int, cfg: EncoderCfg) -> None:
         """Build the attention blocks for one kind of set and the readout over all pooled sets."""
@@ -40,21 +43,6 @@ class SetTransformer(SetEncoder):
         if not (self.dense or is_traced()):
             tokens, mask = _compact(tokens, mask)
         return self.pool(self.attend(self.embed(tokens), mask), mask)
-
-
-class PerFrameSetTransformer(SetTransformer):
-    """The same blocks on the balls of each frame; the readout sees all frames."""
-
-    group = "G_frame"
-
-    def layout(self, shape: Shape) -> tuple[int, int]:
-        """H sets, one per frame."""
-        return shape.frames, shape.features
-
-    def encode(self, x: Tensor, mask: Tensor) -> Tensor:
-        """Pool the balls within each frame, then read out over time."""
-        frames = self.summarise(x.flatten(0, 1), mask.flatten(0, 1))
-        return self.readout(frames.unflatten(0, mask.shape[:2]).flatten(1))
 
 
 def _compact(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

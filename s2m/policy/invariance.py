@@ -4,7 +4,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from s2m.encoders.registry import ENCODERS
+from s2m.encoders.registry import encoder_class
 from s2m.encoders.symmetry import audit, quotient_ratio
 from s2m.env.transport import TransportEnv
 from s2m.policy.stored import Trained
@@ -37,7 +37,8 @@ def show(run: str, samples: int) -> None:
     """Tabulate the change of the actions under both groups, per number of balls."""
     torch.set_num_threads(1)
     trained = Trained(run)
-    name = trained.cfg.encoder.name
+    name, source = trained.cfg.encoder.name, trained.cfg.encoder.source
+    group = encoder_class(name, source).group
     table = Table("k", "G_diag max", "G_diag mean", "G_frame max", "G_frame mean")
     for k in range(1, MAX_BALLS + 1):
         values = measure(trained, k, samples)
@@ -46,7 +47,7 @@ def show(run: str, samples: int) -> None:
     console.print(
         f"{trained.folder.path.name}, iteration {trained.checkpoint.iteration}: change of the "
         f"action (12 numbers of order 1) under slot permutations\n{name} is invariant under "
-        f"{ENCODERS[name].group} by construction; |G_frame| / |G_diag| = "
+        f"{group} by construction; |G_frame| / |G_diag| = "
         f"{quotient_ratio(BALL_FRAMES, MAX_BALLS):,}"
     )
     console.print(table)

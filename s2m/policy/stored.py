@@ -23,6 +23,7 @@ from s2m.policy.tactset import TactSet
 from s2m.robot.model import MAX_BALLS
 from s2m.run import checkpoint
 from s2m.run.folder import RunFolder, saved
+from s2m.run.kind import STUDENT
 from s2m.task.commands import COMMAND_SIZE
 from s2m.task.observations import BALL_FRAMES, BALL_SIZE, PROPRIO_FRAMES, PROPRIO_SIZE
 
@@ -41,7 +42,7 @@ class Policy:
     def checkpoint(self) -> checkpoint.Checkpoint:
         """The newest sound checkpoint, which is the final one of a run that is done."""
         found = checkpoint.load_latest(self.folder)
-        if found is None and self.folder.result(self.folder.learning) is None:
+        if found is None and self.folder.result(self.folder.kind.stage) is None:
             raise UserError(f"{self.folder.path} has no checkpoint yet: train it first")
         if found is None:
             damaged = saved(self.folder)
@@ -64,7 +65,7 @@ class Trained(Policy):
     def __init__(self, path: Path | str) -> None:
         """Open a run folder that was trained."""
         super().__init__(RunFolder.open(path))
-        if self.folder.is_student:
+        if self.folder.kind is STUDENT:
             raise UserError(f"{path} is a student: allowed here is a run that was trained")
         self.cfg = from_dict(RunCfg, self.folder.config())
 
@@ -149,7 +150,7 @@ class Student(Policy):
 
 def open_policy(path: Path | str) -> Trained | Student:
     """Open the run folder of a teacher or of a student."""
-    return Student(path) if RunFolder.open(path).is_student else Trained(path)
+    return Student(path) if RunFolder.open(path).kind is STUDENT else Trained(path)
 
 
 def cast(

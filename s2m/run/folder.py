@@ -3,26 +3,30 @@
 import hashlib
 import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from s2m.config.encoder import Card, cards, parse_card
 from s2m.console.errors import UserError, unknown
 from s2m.run import frozen
 from s2m.run.clock import timestamp
 from s2m.run.code import CodeState
 from s2m.run.files import SUM, checksum, read_json, read_record, write_file, write_sealed
-from s2m.run.identity import STUDENT, seed, signature, variant
+from s2m.run.identity import seed, signature, variant
+from s2m.run.kind import Kind, kind_of_variant
 
 if TYPE_CHECKING:
     from s2m.run.events import Events
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of the folder's formats; a stored folder of each one is among the tests.
 
-Since version 2 `run.json`, `attempt.json`, every line and every column of metrics have checksums.
+Since version 2 `run.json`, `attempt.json`, every line and every column of metrics have checksums;
+since version 3 a run knows its group, label and colour, and signatures leave out what cannot decide
+a result.
 """
 
 STAGES = ("train", "evaluate", "distill")
@@ -39,6 +43,9 @@ _FORMS = {
     "variant": re.compile(r"[a-z0-9][a-z0-9_]{0,43}"),
     "commit": re.compile(r"[0-9a-f]{4,64}"),
     "config_sha256": re.compile(r"[0-9a-f]{64}"),
+    "group": re.compile(r"[A-Za-z0-9_]{0,20}"),
+    "label": re.compile(r"[^\x00-\x1f\x7f-\x9f]{0,60}"),
+    "colour": re.compile(r"(#[0-9A-Fa-f]{6})?"),
 }
 """What the texts of `run.json` look like, whoever wrote it: they become names, and words of git."""
 
@@ -64,6 +71,12 @@ class Identity:
     """Whether the code differed from the commit; the difference is `code.patch`."""
     config_sha256: str
     """Checksum of `config.yaml`, which is frozen."""
+    group: str = ""
+    """The symmetry group of its encoder; empty for students, and in folders before version 3."""
+    label: str = ""
+    """What its encoder is called in tables and legends."""
+    colour: str = ""
+    """The encoder's colour, if it has one of its own."""
 
 
 class RunFolder:
@@ -92,14 +105,22 @@ class RunFolder:
         """What the process that mirrors the run to W&B had to say."""
         self.tracking_lock = self.path / "tracking.lock"
         """Held by whoever sends the run to W&B."""
+        self.own = self.path / "own"
+        """Copies of what the run used from outside of s2m, laid out as a --config-dir."""
         self.lock = self.path / "lock"
         self.attempt = self.path / "attempt.json"
 
     @classmethod
     def create(
-        cls, path: Path | str, config: dict[str, Any], code: CodeState | None = None
+        cls,
+        path: Path | str,
+        config: dict[str, Any],
+        code: CodeState | None = None,
+        own: Mapping[str, bytes] | None = None,
     ) -> "RunFolder":
         """Freeze a resolved config and its code in a folder; once it is there, only check it.
+
+        `own` are files from outside of s2m that it uses, by their place in a --config-dir.
 
         `run.json` is written last: without it the folder does not count as created. A config that
         differs only in what cannot change a result belongs to the same run, whose first one stays.
@@ -108,6 +129,7 @@ class RunFolder:
         folder.require(config)
         if folder.run_file.exists():
             return folder
+        card = _card(config, own or {})
         try:
             text = frozen.dump(config)
         except UserError as error:
@@ -121,10 +143,16 @@ class RunFolder:
             commit=code.commit,
             dirty=code.dirty,
             config_sha256=hashlib.sha256(text).hexdigest(),
+            group=card.group if card else "",
+            label=card.label if card else "",
+            colour=card.colour if card else "",
         )
         try:
             folder.checkpoints.mkdir(parents=True, exist_ok=True)
             write_file(folder.config_file, text)
+            for name, content in (own or {}).items():
+                (folder.own / name).parent.mkdir(parents=True, exist_ok=True)
+                write_file(folder.own / name, content)
             if code.patch:
                 write_file(folder.patch, code.patch.encode("utf-8", "surrogateescape"))
             write_sealed(folder.run_file, asdict(identity))
@@ -178,14 +206,9 @@ class RunFolder:
         return identity
 
     @property
-    def is_student(self) -> bool:
-        """Whether the run is distilled from a teacher."""
-        return self.identity.variant == STUDENT
-
-    @property
-    def learning(self) -> str:
-        """The stage in which the run learns: distill or train."""
-        return "distill" if self.is_student else "train"
+    def kind(self) -> Kind:
+        """What kind of run it is."""
+        return kind_of_variant(self.identity.variant)
 
     def config(self) -> dict[str, Any]:
         """Return the frozen config; a UserError if someone has changed it."""
@@ -261,12 +284,21 @@ class RunFolder:
 
     def check_final(self, iteration: int) -> None:
         """Refuse a checkpoint of a run that is done, unless it is the final one."""
-        done = self.result(self.learning)
+        done = self.result(self.kind.stage)
         if done is not None and iteration != done["iterations"]:
             raise UserError(
                 f"{self.path} has lost its final checkpoint (there is one of iteration {iteration} "
-                f"of {done['iterations']}): delete its {self.learning}.json and launch it again"
+                f"of {done['iterations']}): delete its {self.kind.stage}.json and launch it again"
             )
+
+
+def _card(config: dict[str, Any], own: Mapping[str, bytes]) -> Card | None:
+    """Return what the encoder of a run says of itself, s2m's or one of its own."""
+    encoder = config.get("encoder")
+    name = str(encoder.get("name", "")) if isinstance(encoder, dict) else str(encoder)
+    if (file := f"encoder/{name}.py") in own:
+        return parse_card(own[file], name)
+    return cards().get(name)
 
 
 def saved(folder: RunFolder) -> list[Path]:
@@ -282,7 +314,7 @@ def unfinished(
 
     A writer who gives its events has unsound results recorded among them.
     """
-    due = (folder.learning, "evaluate") if last == "evaluate" else (last,)
+    due = (folder.kind.stage, "evaluate") if last == "evaluate" else (last,)
     return [stage for stage in due if folder.result(stage, events) is None]
 
 

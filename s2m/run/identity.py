@@ -4,34 +4,58 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 from s2m.config.run import LEARNER
+from s2m.config.sim import SIMULATORS
 from s2m.console.errors import UserError
-
-EXCLUDED = (
-    "evaluate", "cluster", "tracking", "root", "experiment", "dry", "retry_failed", "teacher",
-)  # fmt: skip
-"""Top-level config keys that cannot change what is trained: where and how a run is executed, how it
-is judged afterwards, and where the teacher lies that a student's `taught_by` identifies."""
-
-STUDENT = "tactset"
-"""The variant of every run that is distilled from a teacher."""
+from s2m.run.kind import STUDENT, TACTSET, kind_of
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _ENCODER = re.compile(r"[a-z0-9][a-z0-9_]{0,39}")
 
 
 def signature(config: dict[str, Any]) -> str:
-    """Return the SHA-256 of a resolved config without the `EXCLUDED` keys, as 64 hex digits.
+    """Return the SHA-256 of what decides the result of a resolved config, as 64 hex digits.
 
     The order of keys is of no account, and numbers that are equal count as the same: 1 and 1.0
     differ in YAML by a typing habit, not by meaning. Booleans are not numbers.
     """
-    kept = {key: value for key, value in config.items() if key not in EXCLUDED}
-    text = json.dumps(_canonical(kept, "config"), sort_keys=True, separators=(",", ":"))
+    kept = _canonical(decisive(config), "config")
+    text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def decisive(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what decides the result of a run.
+
+    Its schema says which settings cannot (`decides=False`), and which were added later (`since`):
+    these are left out at their default, so that runs keep their names when the schema grows.
+    """
+    return _decisive(config, kind_of(config).schema)
+
+
+def _decisive(values: Mapping[str, Any], schema: Any) -> dict[str, Any]:
+    rules = {item.name: item for item in fields(schema)}
+    kept = {}
+    for key, value in values.items():
+        if key in rules:
+            rule, default = rules[key].metadata, _default(rules[key])
+            if not rule.get("decides", True) or (rule.get("since") and value == default):
+                continue
+            if key == "sim" and isinstance(value, dict):
+                default = SIMULATORS.get(str(value.get("name")))
+            if isinstance(value, dict) and is_dataclass(default):
+                value = _decisive(value, default)
+        kept[key] = value
+    return kept
+
+
+def _default(item: Field[Any]) -> Any:
+    return item.default if item.default_factory is MISSING else item.default_factory()
 
 
 def _canonical(value: Any, name: str) -> Any:
@@ -53,9 +77,9 @@ def _canonical(value: Any, name: str) -> Any:
 
 
 def variant(config: dict[str, Any]) -> str:
-    """Return a run's row of the tables: `<encoder>`, `<encoder>_off`, a control or STUDENT."""
-    if "distill" in config:
-        return STUDENT
+    """Return a run's row of the tables: `<encoder>`, `<encoder>_off`, a control or TACTSET."""
+    if kind_of(config) is STUDENT:
+        return TACTSET
     agent = config.get("agent", LEARNER)
     if type(agent) is not str or not _ENCODER.fullmatch(agent):
         raise UserError(f"agent = {agent!r}: allowed are up to 40 of a-z, 0-9 and _")

@@ -186,7 +186,7 @@ def _how_far(run: str) -> str:
     """Say how far a policy has learnt, unless that is to the end."""
     policy = open_policy(run)
     folder = policy.folder
-    if folder.result(folder.learning) is not None:
+    if folder.result(folder.kind.stage) is not None:
         return ""
     at = policy.checkpoint.iteration
     if isinstance(policy, Student):
@@ -207,7 +207,7 @@ def _replace_evaluation(cfg: EvaluateCfg, stage: EvaluationCfg, console: Console
     import pyarrow.parquet as pq
 
     folder = RunFolder.open(cfg.run)
-    if folder.result(folder.learning) is None:
+    if folder.result(folder.kind.stage) is None:
         raise UserError(f"{folder.path} has not finished training: only then it is evaluated")
     if cfg.faults != FaultsCfg():
         raise UserError("store = true: faults are for trying, an evaluation that counts has none")

@@ -37,10 +37,12 @@ def execute(
 
     Raises Busy if another process is at it. A mirror is started once the folder is ours.
     """
+    from s2m.encoders.registry import load_own
     from s2m.stages.distill import distill
     from s2m.stages.evaluate import evaluate
     from s2m.stages.train import train
 
+    load_own([folder.own])
     watch = mirror.check if mirror else lambda: None
     stages = {
         "train": partial(train, watch=watch),
@@ -68,12 +70,12 @@ def _due(folder: RunFolder, last: str, events: Events) -> list[str]:
     from s2m.run.checkpoint import load_latest
 
     due = unfinished(folder, last, events)
-    result = folder.result(folder.learning)
+    result = folder.result(folder.kind.stage)
     if due == ["evaluate"] and result is not None:
         newest = load_latest(folder, events)
         if newest is None or newest.iteration != result["iterations"]:
             events.append("policy_lost", reason="its final checkpoint is gone or damaged")
-            return [folder.learning, *due]
+            return [folder.kind.stage, *due]
     return due
 
 

@@ -40,13 +40,12 @@ def description(folder: RunFolder) -> dict[str, Any]:
     """Return how the run is called and found on W&B; a student by its own budget."""
     config, name = folder.config(), full_name(folder)
     slots = "permuted" if config["permute"] else "fixed slots"
-    kind = "distill" if folder.is_student else "budget"
-    tags = [name.split("/")[0], config[kind]["name"], config["sim"]["name"], slots]
+    tags = [name.split("/")[0], config[folder.kind.budget]["name"], config["sim"]["name"], slots]
     return {
         "id": run_id(folder),
         "name": folder.path.resolve().name,
         "group": folder.identity.variant,
-        "job_type": "distill" if folder.is_student else "train",
+        "job_type": folder.kind.stage,
         "tags": sorted({str(tag)[:TAG] for tag in tags}),
         "config": config,
     }

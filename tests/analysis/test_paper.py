@@ -105,7 +105,7 @@ def test_iterations_of_another_simulator_are_not_compared(study_of):
 
 
 def test_published_settings_are_those_of_the_paper_budget():
-    config = asdict(load(RunCfg, "config", ["budget=paper"]))
+    config = asdict(load(RunCfg, ["budget=paper"]))
     for item in published()["hyperparameters"]:
         assert value_of(config, item["setting"]) == pytest.approx(item["value"]), item["name"]
     for item in published()["unpublished"]:

@@ -1,11 +1,19 @@
-"""Names and groups of the variants."""
+"""Names, groups and colours of the variants."""
 
-from analysis.rows import GROUPS, PAPER, in_order, row
-from s2m.encoders.registry import ENCODERS
+from types import SimpleNamespace
+
+import pytest
+
+from analysis.rows import PAPER, in_order, row
+from s2m.config.encoder import cards
+from s2m.encoders.registry import encoder_class
 
 
-def test_groups_are_those_the_encoders_declare():
-    assert {name: encoder.group for name, encoder in ENCODERS.items()} == GROUPS
+@pytest.mark.parametrize("name", cards())
+def test_cards_say_what_the_classes_do(name):
+    card, encoder = cards()[name], encoder_class(name)
+    for what in ("name", "group", "label", "tex", "colour"):
+        assert getattr(card, what) == getattr(encoder, what)
 
 
 def test_rows():
@@ -14,6 +22,18 @@ def test_rows():
     assert row("set_transformer_off").label == "Set Transformer_OFF"
     assert row("new_thing").tex == r"new\_thing"
     assert row("new_thing").group == "?"
+
+
+def test_a_run_says_what_its_row_is_called():
+    mine = SimpleNamespace(label="My & Net", group="G_diag", colour="#123456")
+    found = row("mine", mine)
+    assert (found.label, found.tex) == ("My & Net", r"My \& Net")
+    assert (found.group, found.colour) == ("G_diag", "#123456")
+
+
+def test_the_paper_s_colours_differ():
+    colours = [row(name).colour for name in cards()]
+    assert len(set(colours)) == len(colours) == 6
 
 
 def test_other_variants_follow_the_paper_s_eight():

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from s2m.cluster.cells import follow_ups
+from s2m.cluster.cells import expand
 from s2m.cluster.followup import make_steps
 from s2m.cluster.pack import REQUEUE, FollowUp
 from s2m.console.errors import UserError
@@ -30,7 +30,7 @@ then:
 
 
 def test_the_sweep_of_the_paper_ends_with_tables_student_and_report(tmp_path):
-    steps = make_steps(follow_ups(["+sweep=paper"]), tmp_path, "encoders")
+    steps = make_steps(expand(["+sweep=paper"]).then, tmp_path, "encoders")
     first, student, last = steps
     assert first.command == last.command and first.record != last.record
     assert student.command[:2] == ["-m", "s2m.distill"] and "teacher.json" in student.command[2]

@@ -264,7 +264,7 @@ def test_settings_of_the_job_do_not_change_the_identity(slurm, tmp_path):
     launch(tmp_path, 'cluster.sbatch=["--begin=now+1hour"]')
     (run,) = find_runs(tmp_path)
     assert run.config()["cluster"]["kind"] == "slurm"
-    local = load(RunCfg, "config", [word for word in TINY if not word.startswith("cluster")])
+    local = load(RunCfg, [word for word in TINY if not word.startswith("cluster")])
     assert run.identity.signature == signature(asdict(local))
     launch(tmp_path, "cluster.minutes=5")
     assert [r.path for r in find_runs(tmp_path)] == [run.path]

@@ -9,6 +9,7 @@ from s2m.distill import main as distill
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
+from s2m.run.kind import STUDENT
 from s2m.stages.execute import execute
 from s2m.status import find_steps
 from tests.cluster.jobs import TINY, launch
@@ -41,7 +42,7 @@ def test_a_student_follows_the_tables_and_is_in_the_last_report(slurm, tmp_path,
     steps = find_steps(root)
     assert len(steps) == 3
     wait_for(lambda: all(step.record.exists() for step in steps), 300)
-    (student,) = (run for run in find_runs(root) if run.is_student)
+    (student,) = (run for run in find_runs(root) if run.kind is STUDENT)
     chosen = json.loads((root / "tables" / "teacher.json").read_text())
     assert student.config()["taught_by"]["signature"] == chosen["signature"]
     assert student.result("evaluate") is not None
@@ -56,7 +57,7 @@ def test_a_student_that_must_leave_its_node_goes_on_and_ends_the_same(slurm, tmp
     job = [word for word in TINY if word.startswith("cluster")]
     assert distill([*words, *job]) == 0
     assert "submitted 1 run as job" in capsys.readouterr().out
-    (student,) = (run for run in find_runs(tmp_path / "runs") if run.is_student)
+    (student,) = (run for run in find_runs(tmp_path / "runs") if run.kind is STUDENT)
     wait_for(lambda: (Journal(student).last() or (0,))[0] >= 3)
     slurm.run("scontrol", "requeue", submission_of(student.submitted).job)
     wait_for(lambda: student.result("evaluate"), 300)

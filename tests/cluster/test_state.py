@@ -9,7 +9,7 @@ import pytest
 
 from s2m import status
 from s2m.cluster.queue import Job, Queue
-from s2m.cluster.state import glance, inspect, total_iterations
+from s2m.cluster.state import glance, inspect
 from s2m.cluster.submission import Submission, record
 from s2m.config.compose import load
 from s2m.config.run import RunCfg
@@ -18,6 +18,7 @@ from s2m.launch import main
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.identity import run_path
+from s2m.run.kind import total_iterations
 from s2m.run.lock import RunLock
 
 TINY = ["sim=dummy", "budget=demo"]
@@ -25,7 +26,7 @@ TINY = ["sim=dummy", "budget=demo"]
 
 @pytest.fixture
 def folder(tmp_path):
-    cfg = load(RunCfg, "config", [*TINY, f"root={tmp_path}"])
+    cfg = load(RunCfg, [*TINY, f"root={tmp_path}"])
     return RunFolder.create(run_path(tmp_path, cfg.experiment, asdict(cfg)), asdict(cfg))
 
 

@@ -81,7 +81,7 @@ def test_the_choice_of_the_analysis_can_teach(teacher, tmp_path):
 
 
 def test_bad_teachers_are_one_line_each(teacher, student, tmp_path):
-    config = asdict(load(RunCfg, "config", ["budget=demo"]))
+    config = asdict(load(RunCfg, ["budget=demo"]))
     young = RunFolder.create(tmp_path / "young", config).path
     bare = tmp_path / "bare"
     shutil.copytree(teacher.path, bare)

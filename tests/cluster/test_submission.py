@@ -10,7 +10,7 @@ import pytest
 
 from s2m.cluster import queue as slurm_queue
 from s2m.cluster import submission
-from s2m.cluster.cells import compose_cells
+from s2m.cluster.cells import expand
 from s2m.cluster.estimate import estimate
 from s2m.cluster.plan import create_folders, make_plan
 from s2m.cluster.preview import _cost
@@ -26,7 +26,7 @@ GOLDEN = Path(__file__).parent / "golden.sbatch"
 
 
 def plan(tmp_path, *words):
-    return make_plan(compose_cells([f"root={tmp_path}", "cluster=slurm", *words]), None)
+    return make_plan(expand([f"root={tmp_path}", "cluster=slurm", *words]).compose(), None)
 
 
 def test_the_script_is_the_golden_one(tmp_path, monkeypatch):
@@ -180,7 +180,7 @@ def test_a_snapshot_of_this_project_has_all_its_code():
 
 def test_settings_that_belong_to_a_launch_cannot_be_swept(tmp_path):
     with pytest.raises(UserError, match="root must be the same for all runs of a command"):
-        compose_cells([f"root={tmp_path}/a,{tmp_path}/b"])
+        expand([f"root={tmp_path}/a,{tmp_path}/b"]).compose()
 
 
 def test_a_launch_that_waits_says_once_for_whom(tmp_path, monkeypatch):

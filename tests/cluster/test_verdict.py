@@ -15,7 +15,7 @@ from s2m.run.folder import RunFolder
 
 @pytest.fixture
 def folder(tmp_path):
-    return RunFolder.create(tmp_path / "run", asdict(load(RunCfg, "config", ["budget=demo"])))
+    return RunFolder.create(tmp_path / "run", asdict(load(RunCfg, ["budget=demo"])))
 
 
 @pytest.mark.parametrize(

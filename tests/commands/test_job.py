@@ -24,7 +24,7 @@ def test_a_failure_is_charged_to_the_attempt(tmp_path, monkeypatch):
         with RunLock.acquire(folder):
             raise OSError("the disk is gone")
 
-    monkeypatch.setattr(job, "execute", fail)
+    monkeypatch.setattr("s2m.stages.execute.execute", fail)
     assert job.main([str(folder.path)]) == CODES[FAILED]
     (event,) = failures(folder)
     assert (event["attempt"], event["reason"]) == (1, "OSError: the disk is gone")
@@ -41,7 +41,7 @@ def test_a_failure_that_cannot_be_recorded_is_one_nevertheless(tmp_path, monkeyp
             monkeypatch.setattr(LineFile, "append", full)
             full()
 
-    monkeypatch.setattr(job, "execute", fail)
+    monkeypatch.setattr("s2m.stages.execute.execute", fail)
     assert job.main([str(folder.path)]) == CODES[FAILED]
 
 
@@ -54,7 +54,7 @@ def test_a_failing_orphan_charges_nothing_to_the_attempt_that_took_over(tmp_path
             write_sealed(folder.attempt, asdict(thief))
             raise OSError("the disk is gone")
 
-    monkeypatch.setattr(job, "execute", fail)
+    monkeypatch.setattr("s2m.stages.execute.execute", fail)
     assert job.main([str(folder.path)]) == CODES[FAILED]
     assert failures(folder) == []
 

@@ -97,7 +97,10 @@ def test_a_failure_in_the_foreground_stands_in_the_events(tmp_path):
         (["budget=tiny"], "unknown budget 'tiny'. Allowed: demo, desktop, paper"),
         (["experiment=../x"], "experiment = '../x': allowed are"),
         (["ppo.gamma=1.5"], "ppo.gamma = 1.5: allowed 0 to 1"),
-        (["budget.hidden=64"], "budget.hidden = 64: allowed is a list, as in budget.hidden=[64]"),
+        (
+            ["budget.hidden=64"],
+            "budget.hidden = 64: allowed is a list of whole numbers, as in",
+        ),
         (["budget.hidden=[]"], "budget.hidden = []: needs at least one value"),
         (["evaluate.levels=[]"], "evaluate.levels = []: needs at least one value"),
         (["evaluate.levels=[1,1]"], "evaluate.levels = [1, 1]: needs every value once (numbers"),
@@ -157,5 +160,5 @@ def test_help_lists_the_settings_of_a_cluster(capsys, name):
 def test_help_tells_how_options_of_sbatch_are_written(capsys):
     main(["--help"])
     (example,) = re.findall(r"as in ('cluster.sbatch=.*')", capsys.readouterr().out)
-    cfg = load(RunCfg, "config", ["cluster=slurm", *shlex.split(example)])
+    cfg = load(RunCfg, ["cluster=slurm", *shlex.split(example)])
     assert cfg.cluster.sbatch == ["--mail-type=FAIL"]

@@ -13,13 +13,14 @@ from s2m.console.errors import UserError
 def conf(tmp_path, monkeypatch):
     """Return a copy of conf/ to which a test may add files."""
     copy = shutil.copytree(CONF, tmp_path / "conf")
-    monkeypatch.setattr("s2m.config.compose.CONF", copy)
+    for module in ("compose", "search"):
+        monkeypatch.setattr(f"s2m.config.{module}.CONF", copy)
     return copy
 
 
 def refused(*words):
     with pytest.raises(UserError) as error:
-        load(RunCfg, "config", list(words))
+        load(RunCfg, list(words))
     assert "\n" not in str(error.value)
     return str(error.value)
 
@@ -45,8 +46,11 @@ SLURM = "defaults:\n  - slurm_schema\n"
     [
         ("partion: gpu", "unknown setting 'cluster.partion'. Did you mean 'cluster.partition'?"),
         ("memory: 48G", "cluster.memory = 48G: allowed are numbers"),
-        ("setup: module load x", "cluster.setup: allowed is a list, as in [a, b]"),
-        ("gpus:", "cluster.gpus: Incompatible value 'None' for field of type 'int'"),
+        (
+            "setup: module load x",
+            "cluster.setup = module load x: allowed is a list of text",
+        ),
+        ("gpus:", "cluster.gpus = nothing: allowed are whole numbers"),
     ],
 )
 def test_a_wrong_value_in_a_file_is_told_with_the_file(conf, text, line):

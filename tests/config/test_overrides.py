@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from s2m import evaluate, replay
-from s2m.cluster.cells import compose_cells
+from s2m.cluster.cells import expand
 from s2m.cluster.student import compose_student
 from s2m.config.overrides import quoted
 from s2m.console.errors import UserError
@@ -24,23 +24,23 @@ def test_quoted_text_is_read_as_it_is(text):
 @pytest.mark.parametrize("root", ["runs/it's", "runs/a(b", "runs/a=b", 'say "x" (a\\'])
 def test_a_value_that_cannot_be_read_is_told_in_quotes(root):
     with pytest.raises(UserError, match="^cannot read 'root=.*': write setting=value, or") as error:
-        compose_cells([f"root={root}"])
+        expand([f"root={root}"]).compose()
     advice = str(error.value).partition("put text in quotes: ")[2]
-    assert compose_cells(shlex.split(advice))[0].root == root
+    assert expand(shlex.split(advice)).compose()[0].root == root
 
 
 def test_options_of_sbatch_are_told_in_quotes():
     with pytest.raises(UserError) as error:
-        compose_cells(["cluster=slurm", "cluster.sbatch=[--mail-type=FAIL,--begin=now]"])
+        expand(["cluster=slurm", "cluster.sbatch=[--mail-type=FAIL,--begin=now]"]).compose()
     advice = str(error.value).partition("put text in quotes: ")[2]
-    (cfg,) = compose_cells(["cluster=slurm", *shlex.split(advice)])
+    (cfg,) = expand(["cluster=slurm", *shlex.split(advice)]).compose()
     assert cfg.cluster.sbatch == ["--mail-type=FAIL", "--begin=now"]
 
 
 @pytest.mark.parametrize("word", ["=3", "x", ""])
 def test_a_word_without_setting_or_value_is_one_line(word):
     with pytest.raises(UserError, match=f"^cannot read '{word}': write setting=value$"):
-        compose_cells([word])
+        expand([word]).compose()
 
 
 @pytest.mark.parametrize("command", [evaluate.main, replay.main, compose_student])

@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from s2m.config.encoder import POOLS, EncoderCfg
+from s2m.config.encoder import POOLS, EncoderCfg, cards
 from s2m.encoders.base import history_tokens
-from s2m.encoders.registry import ENCODERS, make_encoder
+from s2m.encoders.registry import make_encoder
 
-VARIANTS = [(name, pool) for name in ENCODERS for pool in POOLS]
+VARIANTS = [(name, pool) for name in cards() for pool in POOLS]
 
 
 def build(name: str, pool: str, dtype: torch.dtype = torch.float32):

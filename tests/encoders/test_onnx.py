@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from s2m.config.encoder import NAMES, EncoderCfg
+from s2m.config.encoder import EncoderCfg, cards
 from s2m.encoders.base import SetEncoder
 from s2m.encoders.registry import make_encoder
 
@@ -30,7 +30,7 @@ def history(batch: int, share: float) -> tuple[Tensor, Tensor]:
 
 @pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("how", RECORDERS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", cards())
 def test_recorded_graph_fits_other_masks(name, how):
     torch.manual_seed(0)
     encoder = make_encoder(EncoderCfg(name, width=16, embedding=16), 4, 5, 14)

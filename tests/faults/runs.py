@@ -47,7 +47,7 @@ STUDENT = [
 
 def teacher(root: Path, *words: str) -> RunFolder:
     """Create the folder of a run to train, named as the launcher names it."""
-    config = asdict(load(RunCfg, "config", [*TEACHER, f"root={root}", *words]))
+    config = asdict(load(RunCfg, [*TEACHER, f"root={root}", *words]))
     return RunFolder.create(run_path(root, config["experiment"], config), config)
 
 
@@ -68,7 +68,7 @@ def fingerprint(folder: RunFolder) -> dict[str, str]:
 
     What nobody would be given, as a damaged final checkpoint, is a UserError.
     """
-    done = folder.result(folder.learning) is not None
+    done = folder.result(folder.kind.stage) is not None
     newest = open_policy(folder.path).checkpoint if done else checkpoint.load_latest(folder)
     table = Journal(folder).table()
     stable = table.select([name for name in table.column_names if not name.startswith(VOLATILE)])

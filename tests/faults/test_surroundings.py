@@ -154,6 +154,6 @@ def test_what_is_no_number_ends_the_run_with_one_line(tmp_path, calm, calm_stude
     folder = student(tmp_path, calm[0]) if of_student else teacher(tmp_path)
     said = diverge(folder, source, random.Random(source).randint(2, 6))
     assert "diverged at iteration" in said and "\n" not in said
-    assert kinds(folder)[-1] == "diverged" and folder.result(folder.learning) is None
+    assert kinds(folder)[-1] == "diverged" and folder.result(folder.kind.stage) is None
     # Without the cause the run goes on from the last checkpoint, which is sound.
     assert differences(finish(folder), (calm_student if of_student else calm)[1]) == []

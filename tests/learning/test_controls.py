@@ -66,7 +66,7 @@ def test_a_stopped_control_goes_on_as_if_it_had_not_been(tmp_path, agent):
 def test_an_untrained_policy_explores_also_when_it_is_judged(tmp_path):
     folder = create(tmp_path / "run", "agent=untrained", "budget.iterations=1")
     execute(folder, last="train")
-    env = TransportEnv(EnvCfg(num_envs=512, sim=load(RunCfg, "config", ["sim=dummy"]).sim))
+    env = TransportEnv(EnvCfg(num_envs=512, sim=load(RunCfg, ["sim=dummy"]).sim))
     actions = Trained(folder.path).agent(env)()
     assert actions.std().item() == pytest.approx(0.6, rel=0.05)
 
@@ -83,4 +83,4 @@ def test_a_control_is_no_teacher_and_has_no_network_to_look_at(tmp_path):
 
 def test_an_unknown_agent_is_named():
     with pytest.raises(UserError, match="unknown agent .sero.. Did you mean .zero."):
-        load(RunCfg, "config", ["agent=sero"])
+        load(RunCfg, ["agent=sero"])

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from s2m.config.compose import load
-from s2m.config.encoder import NAMES
+from s2m.config.encoder import cards
 from s2m.config.env import EnvCfg
 from s2m.config.run import RunCfg
 from s2m.config.task import CommandCfg
@@ -32,13 +32,13 @@ def observations(raw):
 
 
 def make(name, *words):
-    cfg = load(RunCfg, "config", [f"encoder={name}", "sim=dummy", "budget=demo", *words])
+    cfg = load(RunCfg, [f"encoder={name}", "sim=dummy", "budget=demo", *words])
     cfg.budget.num_envs = 6
     torch.manual_seed(0)
     return Learner(cfg, TransportEnv(cfg.environment()))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", cards())
 def test_every_encoder_acts_and_values(observations, name):
     learner = make(name)
     assert learner.actor(observations).shape == (6, 12)

@@ -29,7 +29,7 @@ def exported(folder, out, capsys):
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_every_teacher_is_the_same_in_onnx_over_500_steps(tmp_path, encoder, capsys):
     words = [*TEACHER, f"encoder={encoder}", "encoder.width=8", "budget.iterations=1"]
-    folder = RunFolder.create(tmp_path / encoder, asdict(load(RunCfg, "config", words)))
+    folder = RunFolder.create(tmp_path / encoder, asdict(load(RunCfg, words)))
     execute(folder, last="train")
     told = exported(folder, tmp_path / "out", capsys)
     assert told["checked"]["max_difference"] < 1e-4

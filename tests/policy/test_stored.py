@@ -23,7 +23,7 @@ TINY = ["sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=4", "budg
 
 
 def create(path, *words):
-    return RunFolder.create(path, asdict(load(RunCfg, "config", [*TINY, *words])))
+    return RunFolder.create(path, asdict(load(RunCfg, [*TINY, *words])))
 
 
 @pytest.fixture(scope="module")

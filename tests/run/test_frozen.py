@@ -67,7 +67,7 @@ def test_deep_nesting_does_not_take_the_process_with_it(sign):
     """In a process of its own: beyond its limits the parser in C ends it with SIGSEGV."""
     program = """if True:
         import sys
-        from s2m.errors import UserError
+        from s2m.console.errors import UserError
         from s2m.run import frozen
         for count in (100, 900, 2000, 120_000):
             text = b"a:\\n " + sys.argv[1].encode() * count

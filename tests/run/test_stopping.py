@@ -8,7 +8,7 @@ from s2m.run.stopping import block_stop_signals
 
 STAGE = """
 import signal
-from s2m.stopping import stop_signals
+from s2m.run.stopping import stop_signals
 
 signal.raise_signal(signal.SIGUSR2)  # while Python loads
 with stop_signals() as stop:
@@ -28,6 +28,6 @@ def test_a_launched_process_is_killed_neither_before_nor_after_its_stage():
 
 def test_a_process_without_a_launcher_is_as_before_after_its_stage():
     from_there = STAGE[STAGE.index("with") :]
-    imports = "import signal; from s2m.stopping import stop_signals\n"
+    imports = "import signal; from s2m.run.stopping import stop_signals\n"
     done = subprocess.run([sys.executable, "-c", imports + from_there])
     assert done.returncode == -signal.SIGUSR2

@@ -81,7 +81,7 @@ def test_no_state_leaves_the_device(gpu):
 
 
 def test_ppo_and_its_state_on_the_device(gpu):
-    cfg = load(RunCfg, "config", SMALL)
+    cfg = load(RunCfg, SMALL)
     env = TransportEnv(cfg.environment())
     learner = Learner(cfg, env)
     learner.collect()
@@ -116,7 +116,7 @@ def test_evaluation_on_the_device(gpu, agent):
 
 def test_a_trained_policy_acts_where_the_simulator_is(kit, tmp_path):
     on_cpu = [word.replace(NAME, "cpu") for word in SMALL]
-    cfg = load(RunCfg, "config", [*on_cpu, "budget.iterations=1"])
+    cfg = load(RunCfg, [*on_cpu, "budget.iterations=1"])
     folder = RunFolder.create(tmp_path / "run", asdict(cfg))
     execute(folder, last="train")
     trained = Trained(folder.path)
@@ -129,7 +129,7 @@ def test_a_trained_policy_acts_where_the_simulator_is(kit, tmp_path):
 
 
 def test_a_run_of_the_device_is_exported(kit, tmp_path):
-    cfg = load(RunCfg, "config", [*SMALL, "sim.device=cpu", "budget.iterations=1"])
+    cfg = load(RunCfg, [*SMALL, "sim.device=cpu", "budget.iterations=1"])
     folder = RunFolder.create(tmp_path / "run", asdict(cfg))
     execute(folder, last="train")
     exported = Exported(folder.path)

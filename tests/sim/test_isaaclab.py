@@ -170,8 +170,8 @@ def test_a_state_from_a_checkpoint_on_another_device_is_taken(kit, build):
 
 
 def test_the_papers_budget_brings_its_simulator():
-    assert load(RunCfg, "config", ["budget=paper"]).sim.name == "isaaclab"
-    assert load(RunCfg, "config", ["budget=paper", "sim=mujoco"]).sim.name == "mujoco"
+    assert load(RunCfg, ["budget=paper"]).sim.name == "isaaclab"
+    assert load(RunCfg, ["budget=paper", "sim=mujoco"]).sim.name == "mujoco"
 
 
 TINY = [
@@ -185,7 +185,7 @@ TINY = [
 
 def test_ppo_trains_through_the_real_classes(kit, tmp_path):
     """Whole iterations, a promotion, a stop, and the way on from the checkpoint."""
-    folder = RunFolder.create(tmp_path / "run", asdict(load(RunCfg, "config", TINY)))
+    folder = RunFolder.create(tmp_path / "run", asdict(load(RunCfg, TINY)))
     (tmp_path / "run" / "stop").touch()
     assert execute(folder, last="train") == STOPPED
     assert execute(folder, last="train") == FINISHED

@@ -110,7 +110,7 @@ TINY = [
 
 
 def create(path, *words):
-    return RunFolder.create(path, asdict(load(RunCfg, "config", [*TINY, *words])))
+    return RunFolder.create(path, asdict(load(RunCfg, [*TINY, *words])))
 
 
 def table(folder, name):

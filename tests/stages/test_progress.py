@@ -37,7 +37,7 @@ def test_time_to_a_threshold_follows_the_trend():
 
 
 def run(tmp_path, live):
-    cfg = load(RunCfg, "config", TINY)
+    cfg = load(RunCfg, TINY)
     folder = RunFolder.create(tmp_path / "run", asdict(cfg))
     out = io.StringIO()
     console = Console(file=out, width=120, force_terminal=live)
@@ -77,7 +77,7 @@ def test_a_panel_is_drawn_only_where_it_can_be_redrawn(monkeypatch, out, term, e
 
 def test_forced_colours_bring_no_escapes_into_a_log(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
-    folder = RunFolder.create(tmp_path / "run", asdict(load(RunCfg, "config", TINY)))
+    folder = RunFolder.create(tmp_path / "run", asdict(load(RunCfg, TINY)))
     execute(folder, Progress.automatic())
     out = capsys.readouterr().out
     assert "4/4 level 1" in out and "evaluating run" in out and "\x1b" not in out
@@ -89,7 +89,7 @@ def test_words_from_elsewhere_are_no_markup(capsys):
 
 
 def test_time_to_the_next_level_is_that_of_the_slowest_criterion(tmp_path):
-    cfg = load(RunCfg, "config", TINY)
+    cfg = load(RunCfg, TINY)
     progress = Progress(Console(file=io.StringIO()), live=False)
     progress.begin(RunFolder.create(tmp_path / "run", asdict(cfg)), cfg, 0)
     row = {"curriculum/level": 1.0, "reward/mean": 0.0}

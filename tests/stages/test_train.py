@@ -33,7 +33,7 @@ ENCODERS = ("flat_mlp", "branch_mlp", "dshc", "set_transformer", "pfds", "set_tr
 
 
 def create(path, *words):
-    config = asdict(load(RunCfg, "config", [*TINY, *words]))
+    config = asdict(load(RunCfg, [*TINY, *words]))
     return RunFolder.create(path, config)
 
 
@@ -223,5 +223,5 @@ def test_learning_rate_and_generators_are_part_of_the_state(tmp_path):
     folder = create(tmp_path / "run")
     execute(folder, last="train")
     state = checkpoint.load_latest(folder).state["learner"]
-    assert state["learning_rate"] != replace(load(RunCfg, "config", TINY)).ppo.learning_rate
+    assert state["learning_rate"] != replace(load(RunCfg, TINY)).ppo.learning_rate
     assert [generator.dtype for generator in state["random"]] == [torch.uint8]

@@ -1,4 +1,4 @@
-"""Which commits count as the same code: those that agree in the package s2m."""
+"""Which commits count as the same code: those that agree in the rooms that compute."""
 
 import subprocess
 
@@ -16,7 +16,7 @@ diff --git a/docs/page.md b/docs/page.md
 
 @pytest.fixture
 def commits(tmp_path, monkeypatch):
-    """A repository with three commits: first, only docs changed, package changed."""
+    """A repository: flat, docs changed, code changed; rooms, a page changed, learning changed."""
     root = tmp_path / "repository"
     (root / "s2m").mkdir(parents=True)
     identity = ("-c", "user.name=a", "-c", "user.email=a@b")
@@ -29,24 +29,35 @@ def commits(tmp_path, monkeypatch):
 
     git("init", "-q")
     made = []
-    for name in ("s2m/a.py", "readme.md", "s2m/b.py"):
-        (root / name).write_text(name)
+    rooms = [f"s2m/{room}/a.py" for room in code.ROOMS]
+    for names in (
+        ["s2m/a.py"], ["readme.md"], ["s2m/b.py"], rooms, ["s2m/monitor/page.py"],
+        ["s2m/learning/ppo.py"],
+    ):  # fmt: skip
+        for name in names:
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(name)
         git("add", "-A")
-        git("commit", "-q", "-m", name)
+        git("commit", "-q", "-m", names[0])
         made.append(git("rev-parse", "HEAD"))
     monkeypatch.setattr(code, "ROOT", root)
-    code._tree.cache_clear()
+    code._trees.cache_clear()
     yield made
-    code._tree.cache_clear()
+    code._trees.cache_clear()
 
 
 def key(tmp_path, seed, **fields):
     return code.code_key(write_run(tmp_path / "runs", Spec(seed=seed, state="pending", **fields)))
 
 
-def test_only_the_package_counts(tmp_path, commits):
-    first, docs, package = (key(tmp_path, i, commit=c) for i, c in enumerate(commits))
+def test_before_there_were_rooms_the_whole_package_counts(tmp_path, commits):
+    first, docs, package, *_ = (key(tmp_path, i, commit=c) for i, c in enumerate(commits))
     assert first == docs != package
+
+
+def test_only_the_rooms_that_compute_count(tmp_path, commits):
+    *_, rooms, page, learning = (key(tmp_path, i, commit=c) for i, c in enumerate(commits))
+    assert rooms == page != learning
 
 
 def test_a_commit_that_is_gone_stands_for_itself(tmp_path, commits):
@@ -61,3 +72,10 @@ def test_of_a_patch_only_the_package_counts(tmp_path, commits):
     assert key(tmp_path, 3, commit=commits[0], patch=touched) != clean
     named = PATCH.replace("notes/key.txt", "s2m/key.txt")
     assert key(tmp_path, 4, commit=commits[0], patch=named) != clean
+
+
+@pytest.mark.parametrize(("place", "same"), [("monitor/page.py", True), ("env/agents.py", False)])
+def test_of_a_patch_only_the_rooms_that_compute_count(tmp_path, commits, place, same):
+    clean = key(tmp_path, 1, commit=commits[3])
+    touched = f"{PATCH}diff --git a/s2m/{place} b/s2m/{place}\n+x\n"
+    assert (key(tmp_path, 2, commit=commits[3], patch=touched) == clean) == same
