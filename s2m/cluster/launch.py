@@ -160,7 +160,7 @@ def _due(plan: list[Cell], queue: Queue | None, console: Console) -> list[Cell]:
             console.print("squeue does not answer: runs that were submitted count as queued")
     for cell in left:
         if cell.state.status == UNREADABLE:
-            console.print(f"unreadable: {cell.state.failure}", highlight=False)
+            console.print(f"{UNREADABLE}: {cell.state.failure}", highlight=False)
         if cell.state.doubt:
             console.print(one_line(cell.state.doubt), highlight=False)
     return [cell for cell in plan if cell.due()]

@@ -17,6 +17,7 @@ from s2m.run.files import write_file
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
 from s2m.run.metrics import ITERATION
+from s2m.run.status import RUNNING
 from s2m.tracking.contents import summary
 from s2m.tracking.panels import THRESHOLD, View, derived, sections
 
@@ -121,7 +122,7 @@ def _table(runs: Sequence[Shown]) -> str:
             html.escape(run.name), f'<span class="{state.status}">{state.status}</span>',
             str(state.level or ""), f"{state.iteration}/{state.total}",
             f"{state.seconds:.2f}" if state.seconds else "",
-            duration(state.left) if state.status == "running" else "",
+            duration(state.left) if state.status == RUNNING else "",
             html.escape(one_line(state.failure or state.last_event)),
         ]  # fmt: skip
         lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")

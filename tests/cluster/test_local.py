@@ -89,7 +89,7 @@ def test_ctrl_c_checkpoints_the_runs_and_the_same_command_goes_on(tmp_path):
         # A run that was still being built stops before its first iteration, without a row.
         assert (Journal(run).last() or (0,))[0] == stopped_at
         assert Events(run).read()[-1]["kind"] == "stopped"
-    assert set(states(tmp_path).values()) <= {"resume", "new"}
+    assert set(states(tmp_path).values()) <= {"stopped", "pending"}
 
 
 def test_killing_the_launcher_stops_its_runs_softly(tmp_path):
@@ -98,7 +98,7 @@ def test_killing_the_launcher_stops_its_runs_softly(tmp_path):
     wait_for(lambda: started(tmp_path), child=process)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    wait_for(lambda: set(states(tmp_path).values()) == {"resume"})
+    wait_for(lambda: set(states(tmp_path).values()) == {"stopped"})
     (run,) = find_runs(tmp_path)
     assert Events(run).read()[-1]["kind"] == "stopped"
     assert checkpoint.load_latest(run).iteration == Journal(run).last()[0]
@@ -165,7 +165,7 @@ def test_a_killed_run_says_so_and_is_resumed(tmp_path):
     os.kill(current_attempt(run).pid, signal.SIGKILL)
     assert process.wait(timeout=60) == 1
     (found,) = status.survey(tmp_path)
-    assert (found.state.status, found.verdict) == ("resume", "killed")
+    assert (found.state.status, found.verdict) == ("stopped", "killed")
     assert found.state.last_event == "killed by SIGKILL"
     assert subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0
     assert run.result("evaluate") is not None
@@ -192,7 +192,7 @@ def test_cancel_stops_local_runs(tmp_path, capsys, monkeypatch):
     assert process.poll() is None
     assert cancel.main([str(tmp_path), "--yes"]) == 0
     process.wait(timeout=60)
-    assert set(states(tmp_path).values()) == {"resume"}
+    assert set(states(tmp_path).values()) == {"stopped"}
     with pytest.raises(UserError, match="is not a run folder and holds none"):
         cancel.main([str(tmp_path / "nothing")])
 

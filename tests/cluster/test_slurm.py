@@ -114,7 +114,7 @@ def test_a_failing_command_cancels_those_after_it(slurm, tmp_path, sweep):
     (root / "after").mkdir(parents=True)  # Then the first command fails.
     launch(root, "+sweep=tested")
     steps = status.find_steps(root)
-    wait_for(lambda: [step.state(Queue.read()) for step in steps] == ["ended", "ended"])
+    wait_for(lambda: [step.state(Queue.read()) for step in steps] == ["failed", "failed"])
     assert not (root / "after" / "second").exists()
     jobs = [submission_of(step._submitted).job for step in steps]
     wait_for(lambda: sorted(job_state(slurm, job) for job in jobs) == ["CANCELLED", "FAILED"])
@@ -163,7 +163,7 @@ def test_a_broken_interpreter_is_told_by_the_logs(slurm, tmp_path, capsys):
     launch(root, "cluster.python=/nowhere/python")
     wait_for(lambda: not Queue.read()._by_id)
     (run,) = find_runs(root)
-    assert set(states(root).values()) == {"new"}
+    assert set(states(root).values()) == {"pending"}
     capsys.readouterr()
     logs.main([str(run.path)])
     assert "/nowhere/python" in capsys.readouterr().out

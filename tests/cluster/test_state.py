@@ -49,7 +49,7 @@ def test_who_is_only_thought_to_be_at_a_run_is_told(folder, tmp_path, capsys):
     main([*words, "dry=true"])
     assert "container-1" in capsys.readouterr().out
     folder.attempt.unlink()
-    assert inspect(folder, 1).status == "new"
+    assert inspect(folder, 1).status == "pending"
 
 
 def test_a_job_that_slurm_could_tell_of_is_not_doubted(folder, monkeypatch):
@@ -58,7 +58,7 @@ def test_a_job_that_slurm_could_tell_of_is_not_doubted(folder, monkeypatch):
     assert "SLURM job 7" in inspect(folder, 1).doubt
     assert inspect(folder, 1, Queue([], silent=True)).doubt == ""
     known = inspect(folder, 1, Queue([]))
-    assert (known.status, known.doubt) == ("resume", "")
+    assert (known.status, known.doubt) == ("stopped", "")
 
 
 def in_state(folder, state, number="70"):
@@ -84,7 +84,7 @@ def test_status_names_runs_alike_from_wherever_it_is_called(folder, tmp_path, ca
     for place in (tmp_path, folder.path.parent, folder.path):
         monkeypatch.chdir(place)
         status.main(["."])
-        assert f"default/{folder.path.name}  new" in capsys.readouterr().out
+        assert f"default/{folder.path.name}  pending" in capsys.readouterr().out
 
 
 def test_a_file_that_cannot_be_opened_is_named_and_not_called_damaged(folder):

@@ -33,7 +33,7 @@ def test_a_full_disk_ends_the_attempt_and_nothing_else(tmp_path, calm, size):
     for path in checkpoint.saved(folder):
         checkpoint.load(path)
     assert folder.result("train") is None
-    assert status.survey(tmp_path)[0].state.status in ("failed", "resume")
+    assert status.survey(tmp_path)[0].state.status in ("failed", "stopped")
     assert differences(finish(folder), calm[1]) == []
 
 
