@@ -21,8 +21,8 @@ from s2m.run.status import FAILED, PENDING, STOPPED, UNREADABLE
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One run of a sweep."""
+class PlannedRun:
+    """One run of a sweep, with its config, its folder and where it stands."""
 
     cfg: RunCfg | StudentCfg
     folder: RunFolder
@@ -34,13 +34,16 @@ class Cell:
         return retry or self.state.status in (PENDING, STOPPED)
 
 
-def make_plan(cells: Sequence[RunCfg | StudentCfg], queue: Queue | None) -> list[Cell]:
+Plan = list[PlannedRun]
+
+
+def make_plan(cells: Sequence[RunCfg | StudentCfg], queue: Queue | None) -> Plan:
     """Look every cell up; nothing is written. One whose folder holds another config is damaged."""
     plan = []
     for cfg in cells:
         config = asdict(cfg)
         folder = RunFolder(run_path(Path(cfg.root), cfg.experiment, config))
-        cell = Cell(cfg, folder, glance(folder, total_iterations(config), queue))
+        cell = PlannedRun(cfg, folder, glance(folder, total_iterations(config), queue))
         if cell.due():
             try:
                 folder.require(config)
@@ -51,7 +54,7 @@ def make_plan(cells: Sequence[RunCfg | StudentCfg], queue: Queue | None) -> list
     return plan
 
 
-def create_folders(plan: list[Cell]) -> None:
+def create_folders(plan: Plan) -> None:
     """Freeze config and code of every cell that is due, and forget that it was to stop."""
     code = code_state(CONF.parent)
     for cell in plan:
@@ -60,7 +63,7 @@ def create_folders(plan: list[Cell]) -> None:
             cell.folder.stop.unlink(missing_ok=True)
 
 
-def plan_table(plan: list[Cell]) -> Table:
+def plan_table(plan: Plan) -> Table:
     """Tabulate what will be done."""
     table = Table("run", "state", "iteration", "level", "will", box=None)
     for cell in plan:

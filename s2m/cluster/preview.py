@@ -6,14 +6,14 @@ from rich.console import Console
 
 from s2m.cluster.estimate import estimate
 from s2m.cluster.followup import Step
-from s2m.cluster.plan import Cell, plan_table
+from s2m.cluster.plan import Plan, PlannedRun, plan_table
 from s2m.config.cluster import SlurmCfg
 from s2m.config.distill import StudentCfg
 from s2m.config.run import RunCfg
 from s2m.console.text import duration
 
 
-def preview(plan: list[Cell], steps: list[Step], console: Console) -> None:
+def preview(plan: Plan, steps: list[Step], console: Console) -> None:
     """Print what a launch would do."""
     cfg = plan[0].cfg
     due = [cell for cell in plan if cell.due()]
@@ -36,7 +36,7 @@ def preview(plan: list[Cell], steps: list[Step], console: Console) -> None:
         console.print(_cost(due), highlight=False)
 
 
-def _cost(due: list[Cell]) -> str:
+def _cost(due: list[PlannedRun]) -> str:
     cfg = due[0].cfg
     cost = estimate(due, Path(cfg.root))
     if cost is None:

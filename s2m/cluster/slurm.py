@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from s2m.cluster.followup import Step
 from s2m.cluster.pack import REQUEUE, FollowUp, Pack
-from s2m.cluster.plan import Cell
+from s2m.cluster.plan import PlannedRun
 from s2m.cluster.queue import SlurmError, ask, complaint, max_array_size, partitions
 from s2m.cluster.snapshot import freeze
 from s2m.cluster.submission import FOLDER, Submission, record
@@ -71,7 +71,7 @@ class Batch:
     """Packs that go into one array."""
 
     name: str
-    packs: list[list[Cell]]
+    packs: list[list[PlannedRun]]
 
 
 def check(cfg: SlurmCfg, root: Path) -> None:
@@ -108,7 +108,7 @@ def _require_one_line(name: str, value: str | Sequence[str]) -> None:
             raise UserError(f"{name} = {text!r}: allowed is text without control characters")
 
 
-def batches(cells: Sequence[Cell], cfg: SlurmCfg, limit: int) -> list[Batch]:
+def batches(cells: Sequence[PlannedRun], cfg: SlurmCfg, limit: int) -> list[Batch]:
     """Divide cells into packs, and packs into arrays of at most `limit` elements."""
     packs = [list(cells[i : i + cfg.pack]) for i in range(0, len(cells), cfg.pack)]
     return [
@@ -192,7 +192,7 @@ class Submitter:
         self.folder = root.resolve() / FOLDER
         self.code = freeze(self.folder / "code")
 
-    def runs(self, cells: Sequence[Cell]) -> list[str]:
+    def runs(self, cells: Sequence[PlannedRun]) -> list[str]:
         """Submit cells that are due, note the job of each, and return the ids of the arrays."""
         arrays = []
         waiting = batches(cells, self.cfg, max_array_size())

@@ -12,7 +12,7 @@ from analysis.command import main as make_tables
 from s2m import cancel, logs, status
 from s2m.cluster import queue
 from s2m.cluster.estimate import estimate
-from s2m.cluster.plan import Cell, plan_table
+from s2m.cluster.plan import PlannedRun, plan_table
 from s2m.cluster.state import RunState
 from s2m.config.run import RunCfg
 from s2m.console.errors import UserError
@@ -125,7 +125,7 @@ def test_a_process_that_holds_the_lock_is_still_ended(tmp_path, monkeypatch, run
 
 
 def test_the_plan_shows_what_failed_as_it_is(runs, capsys):
-    cell = Cell(RunCfg(), RunFolder("runs/x"), RunState("failed", failure=NASTY))
+    cell = PlannedRun(RunCfg(), RunFolder("runs/x"), RunState("failed", failure=NASTY))
     console = Console(width=400)
     console.print(plan_table([cell]))
     out = capsys.readouterr().out
