@@ -20,14 +20,14 @@ def preview(plan: Plan, steps: list[Step], console: Console) -> None:
     console.print(plan_table(plan))
     if isinstance(cfg.cluster, SlurmCfg) and due:
         from s2m.cluster.queue import USUAL_ARRAY_SIZE, SlurmError, max_array_size
-        from s2m.cluster.slurm import batches, script
+        from s2m.cluster.slurm import job_arrays, script
 
         try:
             limit = max_array_size()
         except SlurmError:  # A preview is welcome on a machine without SLURM too.
             limit = USUAL_ARRAY_SIZE
-        for batch in batches(due, cfg.cluster, limit):
-            text = script(cfg.cluster, Path(cfg.root).resolve(), batch)
+        for array in job_arrays(due, cfg.cluster, limit):
+            text = script(cfg.cluster, Path(cfg.root).resolve(), array)
             console.print(text, highlight=False)
     for step in steps:
         console.print("then:", *step.command, highlight=False)

@@ -11,7 +11,7 @@ from typing import Any
 from s2m.cluster.state import RunState
 from s2m.console.errors import UserError
 from s2m.console.text import duration, one_line
-from s2m.monitor.charts import Bar, Line, bar_chart, line_chart
+from s2m.monitor.charts import Bar, Curve, bar_chart, line_chart
 from s2m.run.clock import timestamp
 from s2m.run.files import write_file
 from s2m.run.folder import RunFolder
@@ -153,7 +153,7 @@ def _chart(view: View, runs: Sequence[Shown], colors: dict[str, str]) -> str:
         )
     return line_chart(
         [
-            Line(
+            Curve(
                 run.name, colors[run.variant],
                 [(row[ITERATION], row[metric]) for row in run.rows if metric in row],
                 dashed=metric.startswith(THRESHOLD),
