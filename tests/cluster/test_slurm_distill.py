@@ -4,13 +4,13 @@ import json
 
 import pytest
 
+from s2m.cluster.followup import find_steps
 from s2m.cluster.submission import submission_of
 from s2m.distill import main as distill
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
 from s2m.stages.execute import execute
-from s2m.status import find_steps
 from tests.cluster.jobs import TINY, launch
 from tests.waiting import wait_for
 

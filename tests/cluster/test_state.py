@@ -105,7 +105,7 @@ def test_a_watch_that_cannot_redraw_prints_the_table_again(folder, tmp_path, cap
         if error := next(waits):
             raise error
 
-    monkeypatch.setattr(status, "time", SimpleNamespace(sleep=wait))
+    monkeypatch.setattr("s2m.monitor.table.time", SimpleNamespace(sleep=wait))
     with pytest.raises(KeyboardInterrupt):
         status.main([str(tmp_path), "--watch"])
     assert capsys.readouterr().out.count(folder.path.name) == 2

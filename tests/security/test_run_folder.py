@@ -30,7 +30,7 @@ def assert_harmless(text: str) -> None:
 
 def test_status_shows_every_run(runs, capsys, monkeypatch):
     # Where there is no SLURM, nobody can say that a run waits: its end is judged by its logs.
-    monkeypatch.setattr(status.Queue, "read", classmethod(lambda cls: None))
+    monkeypatch.setattr(queue.Queue, "read", classmethod(lambda cls: None))
     assert status.main([str(runs)]) == 0
     out = capsys.readouterr().out
     assert_harmless(out)
