@@ -10,7 +10,7 @@ from rich.console import Console
 
 from analysis.command import main as make_tables
 from s2m import cancel, logs, status
-from s2m.cluster import queue
+from s2m.cluster import queue, withdrawal
 from s2m.cluster.estimate import estimate
 from s2m.cluster.plan import PlannedRun, plan_table
 from s2m.cluster.state import RunState
@@ -100,9 +100,9 @@ def test_logs_are_only_printed(runs, capsys):
 
 def test_cancel_ends_no_process_and_no_job_that_a_folder_only_names(runs, monkeypatch, capsys):
     asked, killed = [], []
-    monkeypatch.setattr(cancel, "ask", lambda *words: asked.append(words))
+    monkeypatch.setattr(withdrawal, "ask", lambda *words: asked.append(words))
     jobs = [queue.Job("12", "12", "of others", "RUNNING", "")]
-    monkeypatch.setattr(cancel.Queue, "read", classmethod(lambda cls: queue.Queue(jobs)))
+    monkeypatch.setattr(queue.Queue, "read", classmethod(lambda cls: queue.Queue(jobs)))
     real = os.kill
     monkeypatch.setattr(
         os, "kill", lambda pid, number: killed.append(pid) if number else real(pid, number)
@@ -148,7 +148,7 @@ def test_nothing_is_written_through_a_link(tmp_path, run_folder, name):
         "events.jsonl": lambda: Events(run_folder, 1).append("x"),
         "lock": lambda: RunLock.acquire(run_folder),
         "run.log": lambda: open_own(run_folder.log, os.O_WRONLY),
-        "stop": lambda: cancel._stop(run_folder),
+        "stop": lambda: withdrawal.stop(run_folder),
     }
     with pytest.raises(UserError, match="is a symbolic link"):
         writers[name]()
