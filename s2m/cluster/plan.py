@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from s2m.cluster.queue import Queue
-from s2m.cluster.state import RunState, glance, in_words, total_iterations
+from s2m.cluster.state import COLUMNS, RunState, glance, in_words, total_iterations
 from s2m.config.compose import CONF
 from s2m.config.distill import StudentCfg
 from s2m.config.run import RunCfg
@@ -65,7 +65,7 @@ def create_folders(plan: Plan) -> None:
 
 def plan_table(plan: Plan) -> Table:
     """Tabulate what will be done."""
-    table = Table("run", "state", "iteration", "level", "will", box=None)
+    table = Table("run", *COLUMNS[:3], "will", box=None)
     for cell in plan:
         state = cell.state
         action = "run" if cell.due() else "leave"
@@ -75,8 +75,6 @@ def plan_table(plan: Plan) -> Table:
             action = f"leave ({state.failure})"
         if state.doubt:
             action = f"leave ({state.doubt})"
-        table.add_row(
-            f"{cell.cfg.experiment}/{cell.folder.path.name}", state.status,
-            f"{state.iteration}/{state.total}", str(state.level or ""), Text(one_line(action)),
-        )  # fmt: skip
+        name, shown = f"{cell.cfg.experiment}/{cell.folder.path.name}", state.columns()
+        table.add_row(name, *(shown[column] for column in COLUMNS[:3]), Text(one_line(action)))
     return table

@@ -7,6 +7,7 @@ from s2m.cluster.queue import Job, Queue
 from s2m.cluster.submission import submission_of
 from s2m.config.distill import DistillCfg
 from s2m.console.errors import UserError
+from s2m.console.text import duration
 from s2m.run.events import Events
 from s2m.run.files import is_count
 from s2m.run.folder import RunFolder, unfinished
@@ -25,6 +26,8 @@ from s2m.run.status import (
 
 LONGEST = 1e6
 """Seconds of an iteration that can be believed."""
+COLUMNS = ("state", "level", "iteration", "s/iteration", "end", "last event")
+"""What every table of runs shows."""
 MOST_WORDS = 500
 """Characters of what is said about a damaged folder."""
 
@@ -56,6 +59,19 @@ class RunState:
     def left(self) -> float | None:
         """Seconds to the end of training at the present rate."""
         return None if self.seconds is None else (self.total - self.iteration) * self.seconds
+
+    def columns(self) -> dict[str, str]:
+        """Return the texts of `COLUMNS`."""
+        failure = self.failure if self.status in (FAILED, UNREADABLE) else ""
+        texts = (
+            f"{self.status} (evaluate)" if self.stage == "evaluate" else self.status,
+            str(self.level or ""),
+            f"{self.iteration}/{self.total}",
+            f"{self.seconds:.2f}" if self.seconds else "",
+            duration(self.left) if self.status == RUNNING else "",
+            failure or self.last_event,
+        )
+        return dict(zip(COLUMNS, texts, strict=True))
 
 
 def total_iterations(config: dict[str, Any]) -> int:

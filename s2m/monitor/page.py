@@ -9,8 +9,9 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from s2m.cluster.state import COLUMNS
 from s2m.console.errors import UserError
-from s2m.console.text import duration, one_line
+from s2m.console.text import one_line
 from s2m.monitor.charts import Bar, Curve, bar_chart, line_chart
 from s2m.monitor.survey import SurveyedRun, survey
 from s2m.run.clock import timestamp
@@ -18,7 +19,6 @@ from s2m.run.files import write_file
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
 from s2m.run.metrics import ITERATION
-from s2m.run.status import RUNNING
 from s2m.tracking.contents import summary
 from s2m.tracking.panels import THRESHOLD, View, derived, sections
 
@@ -122,17 +122,10 @@ def build(shown: Sequence[Shown], place: str, refresh: float | None = None) -> s
 def _table(runs: Sequence[SurveyedRun]) -> str:
     lines = []
     for run in runs:
-        state = run.state
-        cells = [
-            html.escape(run.name), f'<span class="{state.status}">{state.status}</span>',
-            str(state.level or ""), f"{state.iteration}/{state.total}",
-            f"{state.seconds:.2f}" if state.seconds else "",
-            duration(state.left) if state.status == RUNNING else "",
-            html.escape(one_line(state.failure or state.last_event)),
-        ]  # fmt: skip
+        cells = [html.escape(one_line(text)) for text in (run.name, *run.state.columns().values())]
+        cells[1] = f'<span class="{run.state.status}">{cells[1]}</span>'
         lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-    heads = ("run", "state", "level", "iteration", "s/iteration", "end", "last event")
-    head = "".join(f"<th>{name}</th>" for name in heads)
+    head = "".join(f"<th>{name}</th>" for name in ("run", *COLUMNS))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 

@@ -13,15 +13,17 @@ from rich.text import Text
 
 from s2m.cluster.followup import find_steps
 from s2m.cluster.queue import Queue
+from s2m.cluster.state import COLUMNS
 from s2m.cluster.verdict import tail
 from s2m.console.terminal import in_place, terminal_width
-from s2m.console.text import columns, duration, harmless, one_line
+from s2m.console.text import columns, harmless, one_line
 from s2m.monitor.survey import SurveyedRun, forecast, survey, typical_levels
-from s2m.run.status import RUNNING, UNREADABLE
+from s2m.run.status import UNREADABLE
 
 WATCH_SECONDS = 5.0
 LEVELS = (3, 5)
 """Levels that are forecast: those of the paper's tables."""
+HEAD = ("run", *COLUMNS[:4], *(f"level {level}" for level in LEVELS), *COLUMNS[4:])
 LOG_LINES = 5
 MANY = 20
 """Runs beyond which a line at the end counts them by state."""
@@ -47,21 +49,12 @@ def as_text(root: Path, width: int | None = None) -> str:
     """Tabulate the runs below a folder, then tell what did not end well."""
     runs = survey(root)
     typical = typical_levels(runs)
-    levels = [f"level {level}" for level in LEVELS]
-    head = ["run", "state", "level", "iteration", "s/iteration", *levels, "end", "last event"]
     rows = []
     for run in runs:
-        state = run.state
-        status = f"{state.status} ({state.stage})" if state.stage == "evaluate" else state.status
-        rows.append(
-            [
-                run.name, status, str(state.level or ""), f"{state.iteration}/{state.total}",
-                f"{state.seconds:.2f}" if state.seconds else "",
-                *(forecast(run, level, typical) for level in LEVELS),
-                duration(state.left) if state.status == RUNNING else "", state.last_event,
-            ]
-        )  # fmt: skip
-    parts = [columns(head, rows, width) if rows else f"no runs in {one_line(str(root))}"]
+        shown = {"run": run.name, **run.state.columns()}
+        shown |= {f"level {level}": forecast(run, level, typical) for level in LEVELS}
+        rows.append([shown[name] for name in HEAD])
+    parts = [columns(HEAD, rows, width) if rows else f"no runs in {one_line(str(root))}"]
     for run in runs:
         if run.verdict or run.state.status == UNREADABLE:
             parts.append(f"\n{run.name}: {run.verdict or UNREADABLE}\n{_explanation(run)}")

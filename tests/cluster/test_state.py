@@ -1,7 +1,7 @@
 """What a run's folder and SLURM's queue say about it."""
 
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from types import SimpleNamespace
 from unittest import mock
 
@@ -9,7 +9,7 @@ import pytest
 
 from s2m import status
 from s2m.cluster.queue import Job, Queue
-from s2m.cluster.state import glance, inspect, total_iterations
+from s2m.cluster.state import RunState, glance, inspect, total_iterations
 from s2m.cluster.submission import Submission, record
 from s2m.config.compose import load
 from s2m.config.run import RunCfg
@@ -109,3 +109,15 @@ def test_a_watch_that_cannot_redraw_prints_the_table_again(folder, tmp_path, cap
     with pytest.raises(KeyboardInterrupt):
         status.main([str(tmp_path), "--watch"])
     assert capsys.readouterr().out.count(folder.path.name) == 2
+
+
+def test_the_columns_tell_what_matters_in_each_state():
+    state = RunState("running", iteration=20, total=50, level=3, seconds=2.0, failure="broken")
+    assert list(state.columns().values()) == ["running", "3", "20/50", "2.00", "1 min 00 s", ""]
+    ended = replace(state, status="failed", stage="evaluate", last_event="failed")
+    assert ended.columns() | {"state": "failed (evaluate)", "end": "", "last event": "broken"} == (
+        ended.columns()
+    )
+    # The failure of an earlier attempt is of no use to whoever waits for the next one.
+    waits = replace(state, status="queued", last_event="waits in the queue: Priority")
+    assert waits.columns()["last event"] == "waits in the queue: Priority"
