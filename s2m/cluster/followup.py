@@ -14,6 +14,7 @@ from pathlib import Path
 from s2m.cluster.queue import Job, Queue
 from s2m.cluster.submission import Submission, submission_of
 from s2m.console.errors import UserError
+from s2m.console.text import excerpt
 from s2m.run.files import read_json, write_json
 from s2m.run.status import FAILED, FINISHED, PENDING, QUEUED, RUNNING, UNREADABLE
 
@@ -29,6 +30,11 @@ class Step:
     """What the interpreter is given: a script of the project or -m and a module, and its words."""
     experiment: str
     record: Path
+
+    @property
+    def name(self) -> str:
+        """How people know it, whoever wrote the record."""
+        return excerpt(self.record.stem)
 
     @property
     def computes(self) -> bool:

@@ -15,7 +15,6 @@ from s2m.config.compose import CONF
 from s2m.config.distill import StudentCfg
 from s2m.config.run import RunCfg
 from s2m.console.errors import UserError
-from s2m.console.text import one_line
 from s2m.run.folder import RunFolder
 from s2m.run.status import QUEUED, RUNNING, UNREADABLE
 
@@ -162,5 +161,5 @@ def _due(plan: Plan, queue: Queue | None, console: Console) -> list[PlannedRun]:
         if cell.state.status == UNREADABLE:
             console.print(f"{UNREADABLE}: {cell.state.failure}", highlight=False)
         if cell.state.doubt:
-            console.print(one_line(cell.state.doubt), highlight=False)
+            console.print(cell.state.doubt, highlight=False)
     return [cell for cell in plan if cell.due()]

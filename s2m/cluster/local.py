@@ -15,10 +15,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from s2m.cluster.state import COLUMNS, RunState, glance, in_words, inspect
-from s2m.console.errors import UserError
+from s2m.cluster.state import COLUMNS, RunState, glance, inspect
+from s2m.console.errors import UserError, in_words
 from s2m.console.terminal import in_place
-from s2m.console.text import duration, one_line
+from s2m.console.text import duration
 from s2m.run.events import Events
 from s2m.run.files import open_own
 from s2m.run.folder import RunFolder
@@ -184,5 +184,5 @@ class Pool:
         for name in self.runs:
             status = RUNNING if name in self.running else self.ended.get(name, PENDING)
             state = replace(self._glance(name), status=status)
-            table.add_row(name, *(Text(one_line(text)) for text in state.columns().values()))
+            table.add_row(name, *map(Text, state.columns().values()))
         return table

@@ -14,8 +14,8 @@ from typing import Any
 from rich.console import Console
 
 from s2m.cluster.local import Pool
-from s2m.cluster.state import in_words, inspect, total_iterations
-from s2m.console.errors import UserError, print_anything
+from s2m.cluster.state import inspect, total_iterations
+from s2m.console.errors import UserError, in_words, print_anything
 from s2m.run.clock import timestamp
 from s2m.run.events import Events
 from s2m.run.files import write_json

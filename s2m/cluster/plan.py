@@ -8,12 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from s2m.cluster.queue import Queue
-from s2m.cluster.state import COLUMNS, RunState, glance, in_words, total_iterations
+from s2m.cluster.state import COLUMNS, RunState, glance, total_iterations
 from s2m.config.compose import CONF
 from s2m.config.distill import StudentCfg
 from s2m.config.run import RunCfg
-from s2m.console.errors import UserError
-from s2m.console.text import one_line
+from s2m.console.errors import UserError, in_words
 from s2m.run.code import code_state
 from s2m.run.folder import RunFolder
 from s2m.run.identity import run_path
@@ -76,5 +75,5 @@ def plan_table(plan: Plan) -> Table:
         if state.doubt:
             action = f"leave ({state.doubt})"
         name, shown = f"{cell.cfg.experiment}/{cell.folder.path.name}", state.columns()
-        table.add_row(name, *(shown[column] for column in COLUMNS[:3]), Text(one_line(action)))
+        table.add_row(name, *(shown[column] for column in COLUMNS[:3]), Text(action))
     return table

@@ -20,9 +20,9 @@ def print_output(folder: RunFolder, lines: int, follow: bool = False) -> None:
     errors = tail(submission.logs()[1], lines, math.inf) if submission else ""
     if not folder.log.exists() and not errors:
         raise UserError(f"{folder.path} {_why_silent(folder, submission)}")
-    print(harmless(tail(folder.log, lines, math.inf)))
+    print(tail(folder.log, lines, math.inf))
     if submission and errors:
-        print(f"--- SLURM job {submission.job}\n{harmless(errors)}")
+        print(f"--- SLURM job {submission.job}\n{errors}")
     if follow:
         _follow(folder.log)
 

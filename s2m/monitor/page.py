@@ -122,7 +122,7 @@ def build(shown: Sequence[Shown], place: str, refresh: float | None = None) -> s
 def _table(runs: Sequence[SurveyedRun]) -> str:
     lines = []
     for run in runs:
-        cells = [html.escape(one_line(text)) for text in (run.name, *run.state.columns().values())]
+        cells = [html.escape(text) for text in (run.name, *run.state.columns().values())]
         cells[1] = f'<span class="{run.state.status}">{cells[1]}</span>'
         lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     head = "".join(f"<th>{name}</th>" for name in ("run", *COLUMNS))

@@ -7,9 +7,10 @@ from functools import cached_property
 from pathlib import Path
 
 from s2m.cluster.queue import Queue
-from s2m.cluster.state import RunState, in_words, inspect, total_iterations
+from s2m.cluster.state import RunState, inspect, total_iterations
 from s2m.cluster.verdict import final_states_of, judge
-from s2m.console.text import duration, one_line
+from s2m.console.errors import in_words
+from s2m.console.text import duration, excerpt
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.status import FAILED, RUNNING, STOPPED, UNREADABLE
 from s2m.tracking.contents import full_name
@@ -30,12 +31,12 @@ class SurveyedRun:
     @cached_property
     def name(self) -> str:
         """The run's experiment and folder."""
-        return one_line(full_name(self.folder))
+        return excerpt(full_name(self.folder))
 
     @cached_property
     def variant(self) -> str:
         """The name without seed and signature."""
-        return one_line(self.folder.path.name.rsplit("-", 2)[0])
+        return excerpt(self.folder.path.name.rsplit("-", 2)[0])
 
 
 def survey(root: Path) -> list[SurveyedRun]:

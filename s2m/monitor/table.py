@@ -16,7 +16,7 @@ from s2m.cluster.queue import Queue
 from s2m.cluster.state import COLUMNS
 from s2m.cluster.verdict import tail
 from s2m.console.terminal import in_place, terminal_width
-from s2m.console.text import columns, harmless, one_line
+from s2m.console.text import columns
 from s2m.monitor.survey import SurveyedRun, forecast, survey, typical_levels
 from s2m.run.status import UNREADABLE
 
@@ -54,26 +54,25 @@ def as_text(root: Path, width: int | None = None) -> str:
         shown = {"run": run.name, **run.state.columns()}
         shown |= {f"level {level}": forecast(run, level, typical) for level in LEVELS}
         rows.append([shown[name] for name in HEAD])
-    parts = [columns(HEAD, rows, width) if rows else f"no runs in {one_line(str(root))}"]
+    parts = [columns(HEAD, rows, width) if rows else f"no runs in {root}"]
     for run in runs:
         if run.verdict or run.state.status == UNREADABLE:
             parts.append(f"\n{run.name}: {run.verdict or UNREADABLE}\n{_explanation(run)}")
         if run.state.doubt:
-            parts.append(f"\n{run.name}: {one_line(run.state.doubt)}")
+            parts.append(f"\n{run.name}: {run.state.doubt}")
     if len(runs) > MANY:
         counts = Counter(run.state.status for run in runs)
         said = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
         parts.append(f"\n{len(runs)} runs: {said}")
     queue = Queue.read()
-    parts += [f"then {one_line(s.record.stem)}: {s.state(queue)}" for s in find_steps(root)]
+    parts += [f"then {step.name}: {step.state(queue)}" for step in find_steps(root)]
     return "\n".join(parts)
 
 
 def _explanation(run: SurveyedRun) -> str:
-    lines = [run.state.failure or run.state.last_event]
-    log = tail(run.folder.log, LOG_LINES)
-    said = [*lines, *(f"  | {line}" for line in log.splitlines())]
-    return "\n".join(map(harmless, said))
+    log = tail(run.folder.log, LOG_LINES).splitlines()
+    said = run.state.failure or run.state.last_event
+    return "\n".join([said, *(f"  | {line}" for line in log)])
 
 
 def as_json(root: Path) -> str:

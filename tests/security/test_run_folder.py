@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -12,10 +13,14 @@ from analysis.command import main as make_tables
 from s2m import cancel, logs, status
 from s2m.cluster import queue, withdrawal
 from s2m.cluster.estimate import estimate
+from s2m.cluster.followup import make_steps
 from s2m.cluster.plan import PlannedRun, plan_table
 from s2m.cluster.state import RunState
+from s2m.cluster.verdict import tail
 from s2m.config.run import RunCfg
 from s2m.console.errors import UserError
+from s2m.console.text import LONGEST
+from s2m.monitor.survey import survey
 from s2m.run.folder import RunFolder, find_runs
 from tests.analysis import browser
 from tests.security.hostile import ATTACKS, NASTY
@@ -39,6 +44,20 @@ def test_status_shows_every_run(runs, capsys, monkeypatch):
     assert sum(" finished " in line for line in table) >= GOOD
     assert status.main([str(runs), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)) == GOOD + len(ATTACKS)
+
+
+def test_what_is_read_of_a_folder_is_harmless_before_anybody_shows_it(runs):
+    found = survey(runs)
+    assert len(found) == GOOD + len(ATTACKS)
+    for run in found:
+        state = run.state
+        for text in (run.name, run.variant, state.last_event, state.failure, state.doubt):
+            assert text.isprintable() and len(text) <= LONGEST
+            assert_harmless(text)
+        log = tail(run.folder.log).replace("\n", "").replace("\t", "")
+        assert log.isprintable()
+    (step,) = make_steps(["a.py"], runs, "x")
+    assert_harmless(replace(step, record=step.record.with_name(NASTY.replace("/", "∕"))).name)
 
 
 def assert_quiet(page, tmp_path) -> None:
