@@ -18,10 +18,10 @@ def test_only_checkpoints_need_torch():
 
 LIGHT = """
 import contextlib, sys
-from s2m import audit, cancel, evaluate, export, launch, logs, replay, status, sync
-from s2m.distill.__main__ import main as distill
-for main in (audit.main, evaluate.main, export.main, launch.main, replay.main, distill):
-    main(["--help"])
+from s2m import audit, cancel, dashboard, distill, doctor, evaluate, export, job, launch, logs
+from s2m import replay, status, sync
+for command in (audit, distill, evaluate, export, launch, replay):
+    command.main(["--help"])
 for main in (evaluate.main, launch.main, replay.main):
     with contextlib.suppress(Exception):
         main(["agnet=lqr"])
@@ -37,7 +37,7 @@ def test_help_and_mistakes_come_at_once():
 
 TRAINING = """
 import sys
-import s2m.job, s2m.train
+import s2m.job, s2m.stages.execute, s2m.stages.train
 # Only the reference agents need the first; W&B is fed from another process.
 heavy = {"scipy", "wandb"} & sys.modules.keys()
 import wandb

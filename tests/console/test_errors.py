@@ -10,6 +10,8 @@ import pytest
 
 from s2m.console.errors import UserError, run_command
 
+IMPORT = "from s2m.console.errors import run_command"
+
 
 def said(error, capsys, monkeypatch):
     def command(words):
@@ -40,14 +42,14 @@ def test_a_reader_that_leaves_ends_a_command_quietly(size):
     """As `| head` does; the code is that of every Unix tool."""
     read, write = os.pipe()
     os.close(read)
-    code = f"from s2m.errors import run_command; run_command(lambda words: print('x' * {size}))"
+    code = f"{IMPORT}; run_command(lambda words: print('x' * {size}))"
     with os.fdopen(write, "wb") as out:
         done = subprocess.run([sys.executable, "-c", code], stdout=out, stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
 
 
 def test_what_the_output_has_no_characters_for_is_shown_as_an_escape():
-    code = "from s2m.errors import run_command; run_command(lambda words: print('level \u2013'))"
+    code = f"{IMPORT}; run_command(lambda words: print('level \u2013'))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True,
         env={**os.environ, "PYTHONIOENCODING": "latin-1"},
@@ -56,7 +58,7 @@ def test_what_the_output_has_no_characters_for_is_shown_as_an_escape():
 
 
 def test_another_broken_pipe_keeps_its_traceback():
-    code = "from s2m.errors import run_command; import os; r, w = os.pipe(); os.close(r); "
+    code = f"{IMPORT}; import os; r, w = os.pipe(); os.close(r); "
     code += "run_command(lambda words: os.write(w, b'x'))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1 and "BrokenPipeError" in done.stderr
