@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from s2m import status
 from s2m.launch import main as launch
+from s2m.monitor.survey import survey
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
 from tests.faults.cluster import (
@@ -84,7 +84,7 @@ def refusals(campaign: "Campaign", cluster: Any, place: Path) -> None:
     wait_for(lambda: all(finished(run) for run in runs), 300, "the runs")
     judge(campaign, "submission refused twice", runs, place)
     with failing("sacct", place / "sacct", 1000, "Problem talking to the database"):
-        states = [entry.state.status for entry in status.survey(root)]
+        states = [entry.state.status for entry in survey(root)]
     outcome = "survived" if states == ["finished"] * 2 else "wrong"
     campaign.note("accounting (sacct) down", outcome, str(states), len(states))
 

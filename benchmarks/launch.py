@@ -17,11 +17,11 @@ from rich.table import Table
 
 from s2m.cluster.cells import expand
 from s2m.cluster.plan import make_plan
+from s2m.monitor.survey import survey
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
 from s2m.run.lock import RunLock
-from s2m.status import survey
 
 CELLS = 1000
 WORDS = [

@@ -4,18 +4,10 @@ For a run on SLURM the last words of its job follow: that is where SLURM says wh
 """
 
 import argparse
-import math
-import sys
-import time
-from pathlib import Path
 
-from s2m.cluster.submission import Submission, submission_of
-from s2m.cluster.verdict import tail
 from s2m.console.errors import UserError, run_command
-from s2m.console.text import harmless
+from s2m.monitor.output import print_output
 from s2m.run.folder import RunFolder
-
-FOLLOW_SECONDS = 0.5
 
 
 def main(words: list[str]) -> int:
@@ -23,37 +15,8 @@ def main(words: list[str]) -> int:
     options = _parse(words)
     if options.lines < 1:
         raise UserError(f"--lines {options.lines}: allowed are whole numbers from 1")
-    folder = RunFolder.open(options.run)
-    submission = submission_of(folder.submitted)
-    errors = tail(submission.logs()[1], options.lines, math.inf) if submission else ""
-    if not folder.log.exists() and not errors:
-        raise UserError(f"{folder.path} {_why_silent(folder, submission)}")
-    print(harmless(tail(folder.log, options.lines, math.inf)))
-    if errors:
-        print(f"--- SLURM job {submission.job if submission else ''}\n{harmless(errors)}")
-    if options.follow:
-        _follow(folder.log)
+    print_output(RunFolder.open(options.run), options.lines, options.follow)
     return 0
-
-
-def _why_silent(folder: RunFolder, submission: Submission | None) -> str:
-    if submission:
-        return f"has printed nothing yet; it was submitted as job {submission.job}"
-    if folder.attempt.exists():
-        return "has no run.log: it ran in the foreground, or its log was not archived"
-    return "has printed nothing yet"
-
-
-def _follow(path: Path) -> None:
-    """Print what is added to a file, for ever."""
-    while not path.exists():
-        time.sleep(FOLLOW_SECONDS)
-    with path.open("rb") as file:
-        file.seek(0, 2)
-        while True:
-            sys.stdout.write(harmless(file.read().decode("utf-8", "replace")))
-            sys.stdout.flush()
-            time.sleep(FOLLOW_SECONDS)
 
 
 def _parse(words: list[str]) -> argparse.Namespace:

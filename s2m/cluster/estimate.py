@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from s2m.cluster.plan import Cell
+from s2m.cluster.plan import PlannedRun
 from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
@@ -34,7 +34,7 @@ the histories of all environments) and the metrics.
 """
 
 
-def estimate(cells: Sequence[Cell], root: Path) -> Cost | None:
+def estimate(cells: Sequence[PlannedRun], root: Path) -> Cost | None:
     """Return the expected cost of the cells that are due; None if nothing is known of their kind.
 
     Measured runs of the same budget and simulator decide, where there are any of the same encoder.

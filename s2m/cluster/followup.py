@@ -14,8 +14,9 @@ from pathlib import Path
 from s2m.cluster.queue import Job, Queue
 from s2m.cluster.submission import Submission, submission_of
 from s2m.console.errors import UserError
+from s2m.console.text import excerpt
 from s2m.run.files import read_json, write_json
-from s2m.run.status import FINISHED
+from s2m.run.status import FAILED, FINISHED, PENDING, QUEUED, RUNNING, UNREADABLE
 
 FOLDER = ".then"
 """Beside the runs of an experiment: one record per command."""
@@ -29,6 +30,11 @@ class Step:
     """What the interpreter is given: a script of the project or -m and a module, and its words."""
     experiment: str
     record: Path
+
+    @property
+    def name(self) -> str:
+        """How people know it, whoever wrote the record."""
+        return excerpt(self.record.stem)
 
     @property
     def computes(self) -> bool:
@@ -55,18 +61,18 @@ class Step:
         return queue.find(submission.job, submission.name) if submission and queue else None
 
     def state(self, queue: Queue | None) -> str:
-        """Return finished, queued, running, or ended: without having succeeded, or never begun."""
+        """Tell where it stands, in the words for runs; failed if its job is gone and no record."""
         if self.record.exists():
             return FINISHED
         if not self._submitted.exists():
-            return "new"
+            return PENDING
         try:
             job = self.job(queue)
         except UserError:
-            return "unreadable"
+            return UNREADABLE
         if job is None:
-            return "queued" if queue and queue.silent else "ended"
-        return "queued" if job.waits else "running"
+            return QUEUED if queue and queue.silent else FAILED
+        return QUEUED if job.waits else RUNNING
 
     def covers(self, runs: Sequence[str]) -> bool:
         """Tell whether the command has succeeded after just these runs."""

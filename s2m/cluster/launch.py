@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from s2m.cluster.followup import Step
-from s2m.cluster.plan import Cell, Own, create_folders, make_plan
+from s2m.cluster.plan import Own, Plan, PlannedRun, create_folders, make_plan
 from s2m.cluster.queue import Queue, SlurmError, ask
 from s2m.cluster.submission import launch_lock, submission_of
 from s2m.config.cluster import SlurmCfg
@@ -15,7 +15,6 @@ from s2m.config.distill import StudentCfg
 from s2m.config.run import RunCfg
 from s2m.config.search import CONF
 from s2m.console.errors import UserError
-from s2m.console.text import one_line
 from s2m.run.folder import RunFolder
 from s2m.run.status import QUEUED, RUNNING, UNREADABLE
 
@@ -80,7 +79,7 @@ def _queue(required: bool) -> Queue | None:
     return queue
 
 
-def _pool(plan: list[Cell], steps: list[Step], queue: Queue | None, console: Console) -> int:
+def _pool(plan: Plan, steps: list[Step], queue: Queue | None, console: Console) -> int:
     from s2m.cluster.local import INTERRUPTED_CODE, Pool
     from s2m.cluster.pack import FollowUp
 
@@ -100,7 +99,7 @@ def _pool(plan: list[Cell], steps: list[Step], queue: Queue | None, console: Con
     return code
 
 
-def _submit(plan: list[Cell], steps: list[Step], queue: Queue | None, console: Console) -> int:
+def _submit(plan: Plan, steps: list[Step], queue: Queue | None, console: Console) -> int:
     from s2m.cluster.slurm import Submitter
 
     due, runs = _due(plan, queue, console), _names(plan)
@@ -139,7 +138,7 @@ def _withdraw(steps: list[Step], queue: Queue | None) -> None:
         step.forget()
 
 
-def _damaged(plan: list[Cell]) -> int:
+def _damaged(plan: Plan) -> int:
     """Return the exit code of a plan that leaves runs alone because they cannot be read."""
     return int(any(cell.state.status == UNREADABLE for cell in plan))
 
@@ -148,11 +147,11 @@ def _count(runs: int) -> str:
     return "1 run" if runs == 1 else f"{runs} runs"
 
 
-def _names(plan: list[Cell]) -> list[str]:
+def _names(plan: Plan) -> list[str]:
     return [cell.folder.path.name for cell in plan]
 
 
-def _due(plan: list[Cell], queue: Queue | None, console: Console) -> list[Cell]:
+def _due(plan: Plan, queue: Queue | None, console: Console) -> list[PlannedRun]:
     """Return what is to be executed, and say what is not."""
     left = [cell for cell in plan if not cell.due()]
     for status in sorted({cell.state.status for cell in left}):
@@ -162,7 +161,7 @@ def _due(plan: list[Cell], queue: Queue | None, console: Console) -> list[Cell]:
             console.print("squeue does not answer: runs that were submitted count as queued")
     for cell in left:
         if cell.state.status == UNREADABLE:
-            console.print(f"unreadable: {cell.state.failure}", highlight=False)
+            console.print(f"{UNREADABLE}: {cell.state.failure}", highlight=False)
         if cell.state.doubt:
-            console.print(one_line(cell.state.doubt), highlight=False)
+            console.print(cell.state.doubt, highlight=False)
     return [cell for cell in plan if cell.due()]

@@ -8,16 +8,17 @@ import sys
 import time
 from collections import deque
 from contextlib import suppress
+from dataclasses import replace
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from s2m.cluster.state import RunState, glance, in_words, inspect
-from s2m.console.errors import UserError
+from s2m.cluster.state import COLUMNS, RunState, glance, inspect
+from s2m.console.errors import UserError, in_words
 from s2m.console.terminal import in_place
-from s2m.console.text import duration, one_line
+from s2m.console.text import duration
 from s2m.run.events import Events
 from s2m.run.files import open_own
 from s2m.run.folder import RunFolder
@@ -179,14 +180,9 @@ class Pool:
             )  # fmt: skip
 
     def _table(self) -> Table:
-        table = Table("run", "state", "level", "iteration", "s/iteration", "end", "last event")
+        table = Table("run", *COLUMNS)
         for name in self.runs:
-            state = self._glance(name)
             status = RUNNING if name in self.running else self.ended.get(name, PENDING)
-            table.add_row(
-                name, status, str(state.level or ""), f"{state.iteration}/{state.total}",
-                f"{state.seconds:.2f}" if state.seconds else "",
-                duration(state.left) if name in self.running else "",
-                Text(one_line(state.last_event or state.failure)),
-            )  # fmt: skip
+            state = replace(self._glance(name), status=status)
+            table.add_row(name, *map(Text, state.columns().values()))
         return table

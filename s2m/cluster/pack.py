@@ -14,8 +14,8 @@ from typing import Any
 from rich.console import Console
 
 from s2m.cluster.local import Pool
-from s2m.cluster.state import in_words, inspect
-from s2m.console.errors import UserError, print_anything
+from s2m.cluster.state import inspect
+from s2m.console.errors import UserError, in_words, print_anything
 from s2m.run.clock import timestamp
 from s2m.run.events import Events
 from s2m.run.files import write_json
@@ -28,7 +28,7 @@ from s2m.run.stopping import SIGNALS, STOP_FILE, block_stop_signals
 REQUEUE = CODES[STOPPED]
 ASKED = (REQUEUE, 128 + signal.SIGINT, *(-number for number in SIGNALS))
 """Exit codes of a command that was asked to leave, and left in good order or by the signal."""
-STAGES = ("s2m.distill",)
+HEED_SIGNALS = ("s2m.distill",)
 """Modules that heed the signals once they work, but are killed by them while they still load."""
 
 
@@ -126,7 +126,7 @@ class FollowUp:
         """
         print("+", *self.command, flush=True)
         # Whatever never unblocks the signals, as the tables, could not be interrupted.
-        blocks = self.command[0] == "-m" and self.command[1] in STAGES
+        blocks = self.command[0] == "-m" and self.command[1] in HEED_SIGNALS
         process = subprocess.Popen(
             [sys.executable, *self.command], cwd=self.folder,
             preexec_fn=block_stop_signals if blocks else None,

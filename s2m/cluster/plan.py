@@ -9,12 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from s2m.cluster.queue import Queue
-from s2m.cluster.state import RunState, glance, in_words
+from s2m.cluster.state import COLUMNS, RunState, glance
 from s2m.config.distill import StudentCfg
 from s2m.config.run import RunCfg
 from s2m.config.search import CONF
-from s2m.console.errors import UserError
-from s2m.console.text import one_line
+from s2m.console.errors import UserError, in_words
 from s2m.run.code import code_state
 from s2m.run.folder import RunFolder
 from s2m.run.identity import run_path
@@ -26,8 +25,8 @@ Own = Mapping[str, bytes]
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One run of a sweep."""
+class PlannedRun:
+    """One run of a sweep, with its config, its folder and where it stands."""
 
     cfg: RunCfg | StudentCfg
     folder: RunFolder
@@ -40,15 +39,18 @@ class Cell:
         return retry or self.state.status in (PENDING, STOPPED)
 
 
+Plan = list[PlannedRun]
+
+
 def make_plan(
     cells: Sequence[RunCfg | StudentCfg], queue: Queue | None, own: Sequence[Own] = ()
-) -> list[Cell]:
+) -> Plan:
     """Look every cell up; nothing is written. One whose folder holds another config is damaged."""
     plan = []
     for cfg, files in zip(cells, own or repeat({}), strict=False):
         config = asdict(cfg)
         folder = RunFolder(run_path(Path(cfg.root), cfg.experiment, config))
-        cell = Cell(cfg, folder, glance(folder, total_iterations(config), queue), files)
+        cell = PlannedRun(cfg, folder, glance(folder, total_iterations(config), queue), files)
         if cell.due():
             try:
                 folder.require(config)
@@ -59,7 +61,7 @@ def make_plan(
     return plan
 
 
-def create_folders(plan: list[Cell]) -> None:
+def create_folders(plan: Plan) -> None:
     """Freeze config and code of every cell that is due, and forget that it was to stop."""
     code = code_state(CONF.parent)
     for cell in plan:
@@ -68,9 +70,9 @@ def create_folders(plan: list[Cell]) -> None:
             cell.folder.stop.unlink(missing_ok=True)
 
 
-def plan_table(plan: list[Cell]) -> Table:
+def plan_table(plan: Plan) -> Table:
     """Tabulate what will be done."""
-    table = Table("run", "state", "iteration", "level", "will", box=None)
+    table = Table("run", *COLUMNS[:3], "will", box=None)
     for cell in plan:
         state = cell.state
         action = "run" if cell.due() else "leave"
@@ -80,8 +82,6 @@ def plan_table(plan: list[Cell]) -> Table:
             action = f"leave ({state.failure})"
         if state.doubt:
             action = f"leave ({state.doubt})"
-        table.add_row(
-            f"{cell.cfg.experiment}/{cell.folder.path.name}", state.status,
-            f"{state.iteration}/{state.total}", str(state.level or ""), Text(one_line(action)),
-        )  # fmt: skip
+        name, shown = f"{cell.cfg.experiment}/{cell.folder.path.name}", state.columns()
+        table.add_row(name, *(shown[column] for column in COLUMNS[:3]), Text(action))
     return table

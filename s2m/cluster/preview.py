@@ -7,7 +7,7 @@ from rich.console import Console
 
 from s2m.cluster.estimate import estimate
 from s2m.cluster.followup import Step
-from s2m.cluster.plan import Cell, plan_table
+from s2m.cluster.plan import Plan, PlannedRun, plan_table
 from s2m.config.cluster import SlurmCfg
 from s2m.config.distill import StudentCfg
 from s2m.config.run import RunCfg
@@ -15,21 +15,21 @@ from s2m.console.text import duration
 from s2m.run.kind import kind_of
 
 
-def preview(plan: list[Cell], steps: list[Step], console: Console) -> None:
+def preview(plan: Plan, steps: list[Step], console: Console) -> None:
     """Print what a launch would do."""
     cfg = plan[0].cfg
     due = [cell for cell in plan if cell.due()]
     console.print(plan_table(plan))
     if isinstance(cfg.cluster, SlurmCfg) and due:
         from s2m.cluster.queue import USUAL_ARRAY_SIZE, SlurmError, max_array_size
-        from s2m.cluster.slurm import batches, script
+        from s2m.cluster.slurm import job_arrays, script
 
         try:
             limit = max_array_size()
         except SlurmError:  # A preview is welcome on a machine without SLURM too.
             limit = USUAL_ARRAY_SIZE
-        for batch in batches(due, cfg.cluster, limit):
-            text = script(cfg.cluster, Path(cfg.root).resolve(), batch)
+        for array in job_arrays(due, cfg.cluster, limit):
+            text = script(cfg.cluster, Path(cfg.root).resolve(), array)
             console.print(text, highlight=False)
     for step in steps:
         console.print("then:", *step.command, highlight=False)
@@ -38,7 +38,7 @@ def preview(plan: list[Cell], steps: list[Step], console: Console) -> None:
         console.print(_cost(due), highlight=False)
 
 
-def _cost(due: list[Cell]) -> str:
+def _cost(due: list[PlannedRun]) -> str:
     cfg = due[0].cfg
     cost = estimate(due, Path(cfg.root))
     if cost is None:

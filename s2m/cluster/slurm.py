@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from s2m.cluster.followup import Step
 from s2m.cluster.pack import REQUEUE, FollowUp, Pack
-from s2m.cluster.plan import Cell
+from s2m.cluster.plan import PlannedRun
 from s2m.cluster.queue import SlurmError, ask, complaint, max_array_size, partitions
 from s2m.cluster.snapshot import freeze
 from s2m.cluster.submission import FOLDER, Submission, record
@@ -67,11 +67,11 @@ def teardown(max_requeues: int) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Batch:
-    """Packs that go into one array."""
+class JobArray:
+    """Packs that SLURM gets as one array."""
 
     name: str
-    packs: list[list[Cell]]
+    packs: list[list[PlannedRun]]
 
 
 def check(cfg: SlurmCfg, root: Path) -> None:
@@ -108,11 +108,11 @@ def _require_one_line(name: str, value: str | Sequence[str]) -> None:
             raise UserError(f"{name} = {text!r}: allowed is text without control characters")
 
 
-def batches(cells: Sequence[Cell], cfg: SlurmCfg, limit: int) -> list[Batch]:
+def job_arrays(cells: Sequence[PlannedRun], cfg: SlurmCfg, limit: int) -> list[JobArray]:
     """Divide cells into packs, and packs into arrays of at most `limit` elements."""
     packs = [list(cells[i : i + cfg.pack]) for i in range(0, len(cells), cfg.pack)]
     return [
-        Batch(_job_name(cells[0].cfg.experiment), packs[i : i + limit])
+        JobArray(_job_name(cells[0].cfg.experiment), packs[i : i + limit])
         for i in range(0, len(packs), limit)
     ]
 
@@ -159,7 +159,7 @@ def _options(words: Sequence[str]) -> dict[str, Any]:
 def make_executor(
     cfg: SlurmCfg, folder: Path, name: str, code: Path, **options: str
 ) -> "SlurmExecutor":
-    """Return submitit's executor for the jobs of one batch."""
+    """Return submitit's executor for the jobs of one array."""
     from submitit import SlurmExecutor
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -170,21 +170,21 @@ def make_executor(
     return executor
 
 
-def script(cfg: SlurmCfg, root: Path, batch: Batch) -> str:
-    """Return the text of a batch's sbatch script, as it would be submitted."""
+def script(cfg: SlurmCfg, root: Path, array: JobArray) -> str:
+    """Return the text of an array's sbatch script, as it would be submitted."""
     from submitit.slurm.slurm import _make_sbatch_string
 
-    folder = root / FOLDER / batch.name
+    folder = root / FOLDER / array.name
     command = [cfg.python or shlex.quote(sys.executable), "-u -m submitit.core._submit"]
-    several: dict[str, Any] = {"map_count": len(batch.packs)} if len(batch.packs) > 1 else {}
+    several: dict[str, Any] = {"map_count": len(array.packs)} if len(array.packs) > 1 else {}
     return _make_sbatch_string(
         command=" ".join([*command, shlex.quote(str(folder))]), folder=folder,
-        **parameters(cfg, batch.name, root / FOLDER / "code" / "<hash of the code>"), **several,
+        **parameters(cfg, array.name, root / FOLDER / "code" / "<hash of the code>"), **several,
     )  # fmt: skip
 
 
 class Submitter:
-    """Submits the batches of one launch."""
+    """Submits the arrays of one launch."""
 
     def __init__(self, cfg: SlurmCfg, root: Path, say: Callable[[str], object]) -> None:
         """Freeze the code; `say` is told what happens."""
@@ -192,27 +192,27 @@ class Submitter:
         self.folder = root.resolve() / FOLDER
         self.code = freeze(self.folder / "code")
 
-    def runs(self, cells: Sequence[Cell]) -> list[str]:
+    def runs(self, cells: Sequence[PlannedRun]) -> list[str]:
         """Submit cells that are due, note the job of each, and return the ids of the arrays."""
         arrays = []
-        waiting = batches(cells, self.cfg, max_array_size())
-        for number, batch in enumerate(waiting):
+        waiting = job_arrays(cells, self.cfg, max_array_size())
+        for number, array in enumerate(waiting):
             jobs = [
                 Pack([str(cell.folder.path.resolve()) for cell in pack], self.cfg.threads,
                      self.cfg.max_requeues)
-                for pack in batch.packs
+                for pack in array.packs
             ]  # fmt: skip
             try:
-                ids = self._submit(self.cfg, batch.name, jobs)
+                ids = self._submit(self.cfg, array.name, jobs)
             except SlurmError as error:
                 left = sum(len(pack) for late in waiting[number:] for pack in late.packs)
                 raise UserError(
                     f"{error}; {left} of {len(cells)} runs were not submitted: "
                     "the same command submits them"
                 ) from None
-            for job_id, pack in zip(ids, batch.packs, strict=True):
+            for job_id, pack in zip(ids, array.packs, strict=True):
                 for cell in pack:
-                    record(cell.folder, self._submission(job_id, batch.name))
+                    record(cell.folder, self._submission(job_id, array.name))
             arrays.append(ids[0].split("_")[0])
         return arrays
 

@@ -6,7 +6,7 @@ import secrets
 import shutil
 from pathlib import Path
 
-from s2m.config.compose import CONF
+from s2m.config.search import CONF
 from s2m.run.code import is_secret
 
 PARTS = ("s2m", "conf", "sweeps", "analysis")

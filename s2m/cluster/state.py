@@ -5,7 +5,8 @@ from typing import Any
 
 from s2m.cluster.queue import Job, Queue
 from s2m.cluster.submission import submission_of
-from s2m.console.errors import UserError
+from s2m.console.errors import UserError, in_words
+from s2m.console.text import duration, excerpt
 from s2m.run.events import Events
 from s2m.run.files import is_count
 from s2m.run.folder import RunFolder, unfinished
@@ -24,13 +25,13 @@ from s2m.run.status import (
 
 LONGEST = 1e6
 """Seconds of an iteration that can be believed."""
-MOST_WORDS = 500
-"""Characters of what is said about a damaged folder."""
+COLUMNS = ("state", "level", "iteration", "s/iteration", "end", "last event")
+"""What every table of runs shows."""
 
 
 @dataclass(frozen=True)
 class RunState:
-    """Where a run stands."""
+    """Where a run stands; its texts are harmless, whoever wrote the folder."""
 
     status: str
     stage: str = ""
@@ -51,10 +52,28 @@ class RunState:
     doubt: str = ""
     """Who is only thought to run it, as nobody here can tell, and what to do if that is wrong."""
 
+    def __post_init__(self) -> None:
+        """Make what a folder says harmless, once for all who show it."""
+        for name in ("last_event", "failure", "doubt"):
+            object.__setattr__(self, name, excerpt(getattr(self, name)))
+
     @property
     def left(self) -> float | None:
         """Seconds to the end of training at the present rate."""
         return None if self.seconds is None else (self.total - self.iteration) * self.seconds
+
+    def columns(self) -> dict[str, str]:
+        """Return the texts of `COLUMNS`."""
+        failure = self.failure if self.status in (FAILED, UNREADABLE) else ""
+        texts = (
+            f"{self.status} (evaluate)" if self.stage == "evaluate" else self.status,
+            str(self.level or ""),
+            f"{self.iteration}/{self.total}",
+            f"{self.seconds:.2f}" if self.seconds else "",
+            duration(self.left) if self.status == RUNNING else "",
+            failure or self.last_event,
+        )
+        return dict(zip(COLUMNS, texts, strict=True))
 
 
 def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunState:
@@ -112,16 +131,6 @@ def _check_result(folder: RunFolder, result: dict[str, Any]) -> None:
 
 def _level(value: float) -> int | None:
     return int(value) if 1 <= value < 100 else None
-
-
-def in_words(error: Exception) -> str:
-    """Return what is wrong with a folder, in one line of sane length."""
-    said = f"damaged: {error!r}"
-    if isinstance(error, UserError):
-        said = str(error)
-    elif isinstance(error, OSError) and error.filename is not None:
-        said = f"cannot open {error.filename}: {error.strerror}"
-    return said[:MOST_WORDS]
 
 
 def glance(folder: RunFolder, total: int, queue: Queue | None) -> RunState:

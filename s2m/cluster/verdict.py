@@ -7,6 +7,7 @@ from pathlib import Path
 
 from s2m.cluster.queue import final_states
 from s2m.cluster.submission import submission_of
+from s2m.console.text import harmless
 from s2m.run.folder import RunFolder
 
 TAIL = 12
@@ -53,7 +54,7 @@ def final_states_of(folders: Iterable[RunFolder]) -> dict[str, str]:
 
 
 def tail(path: Path, lines: int = TAIL, most: float = BLOCK) -> str:
-    """Return the last lines of a log; empty if there is none, or if the path can be none.
+    """Return the last lines of a log, harmless; empty if there is none, or the path can be none.
 
     Only the last `most` bytes are looked at: somebody else's log may be one endless line.
     """
@@ -66,7 +67,7 @@ def tail(path: Path, lines: int = TAIL, most: float = BLOCK) -> str:
                 found = file.read().decode("utf-8", "replace").rstrip().splitlines()
                 # One more than asked for, as the first of them may have been cut.
                 if len(found) > lines or block >= min(size, most):
-                    return "\n".join(found[-lines:])
+                    return harmless("\n".join(found[-lines:]))
                 block *= 4
     except (OSError, ValueError):
         return ""

@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable
 
-from s2m.console.text import harmless
+from s2m.console.text import excerpt, harmless
 
 
 class UserError(Exception):
@@ -22,6 +22,16 @@ def unknown(what: str, value: object, allowed: Iterable[object]) -> UserError:
     near = difflib.get_close_matches(str(value), names, n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""
     return UserError(f"unknown {what} '{value}'.{hint} Allowed: {', '.join(names)}")
+
+
+def in_words(error: Exception) -> str:
+    """Return what is wrong with a run's folder, in one harmless line."""
+    said = f"damaged: {error!r}"
+    if isinstance(error, UserError):
+        said = str(error)
+    elif isinstance(error, OSError) and error.filename is not None:
+        said = f"cannot open {error.filename}: {error.strerror}"
+    return excerpt(said)
 
 
 class _Harmless(logging.Formatter):

@@ -1,13 +1,16 @@
-"""Plain columns of text, for a table of thousands of lines or of words from elsewhere.
+"""Plain text for terminals, files and pages, whoever wrote the words.
 
-What a run folder says may hold anything. Control characters, which a terminal would obey, are shown
-as escapes; nothing is read as markup.
+What a run folder says may hold anything. Whoever reads from one makes it harmless there, once:
+control characters, which a terminal would obey, become escapes. What is read as markup, as HTML is,
+is escaped where it is written.
 """
 
 import re
 from collections.abc import Iterable, Sequence
 
 GAP = "  "
+LONGEST = 1000
+"""Characters of what a run folder may say at a time."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -24,9 +27,14 @@ def one_line(text: str) -> str:
     return harmless(" ".join(text.split()))
 
 
+def excerpt(text: str) -> str:
+    """Return words from elsewhere as one harmless line of sane length."""
+    return one_line(text)[:LONGEST]
+
+
 def columns(head: Sequence[str], rows: Iterable[Sequence[str]], width: int | None = None) -> str:
-    """Lay out rows under a head; lines are cut at `width`."""
-    table = [list(head), *([one_line(cell) for cell in row] for row in rows)]
+    """Lay out rows of harmless text under a head; lines are cut at `width`."""
+    table = [head, *rows]
     sizes = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = (
         GAP.join(cell.ljust(size) for cell, size in zip(row, sizes, strict=True)).rstrip()

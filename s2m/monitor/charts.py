@@ -11,8 +11,8 @@ LEFT, RIGHT, TOP, BOTTOM = 46, 8, 8, 22
 
 
 @dataclass(frozen=True)
-class Line:
-    """A curve; a dashed one is a limit and not a measurement."""
+class Curve:
+    """Points over iterations; a dashed one is a limit and not a measurement."""
 
     name: str
     color: str
@@ -30,9 +30,9 @@ class Bar:
     value: float
 
 
-def line_chart(lines: Sequence[Line], log: bool = False) -> str:
+def line_chart(curves: Sequence[Curve], log: bool = False) -> str:
     """Draw curves; on a logarithmic axis only positive values are shown."""
-    shown = [(line, _drawable(line.points, log)) for line in lines]
+    shown = [(curve, _drawable(curve.points, log)) for curve in curves]
     values = [y for _, points in shown for _, y in points]
     if not values:
         return _empty()
@@ -42,14 +42,14 @@ def line_chart(lines: Sequence[Line], log: bool = False) -> str:
     for at, anchor in ((0, "middle"), (last // 2, "middle"), (last, "end")):
         body.append(_text(_across(at, last), HEIGHT - 6, _number(at), anchor))
     drawn = set()
-    for line, points in shown:
+    for curve, points in shown:
         path = " ".join(f"{_across(x, last):.1f},{_down(y, low, high):.1f}" for x, y in points)
         # Runs of one config share their limits: once is enough.
-        if not points or (line.dashed and path in drawn):
+        if not points or (curve.dashed and path in drawn):
             continue
         drawn.add(path)
-        kind = ' class="limit"' if line.dashed else f' stroke="{line.color}"'
-        body.append(f"<polyline{kind} points='{path}'>{_title(line.name)}</polyline>")
+        kind = ' class="limit"' if curve.dashed else f' stroke="{curve.color}"'
+        body.append(f"<polyline{kind} points='{path}'>{_title(curve.name)}</polyline>")
     return _svg(body)
 
 

@@ -1,17 +1,19 @@
 """The views of the W&B workspace as one page that needs neither an account nor the network."""
 
 import html
+import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
 from typing import Any
 
-from s2m.cluster.state import RunState
+from s2m.cluster.state import COLUMNS
 from s2m.console.errors import UserError
-from s2m.console.text import duration, one_line
-from s2m.monitor.charts import Bar, Line, bar_chart, line_chart
+from s2m.console.text import one_line
+from s2m.monitor.charts import Bar, Curve, bar_chart, line_chart
+from s2m.monitor.survey import SurveyedRun, survey
 from s2m.run.clock import timestamp
 from s2m.run.files import write_file
 from s2m.run.folder import RunFolder
@@ -29,6 +31,8 @@ POINTS = 200
 """Points of a curve: more than the small charts can show."""
 DRAWN = 20
 """Runs of a variant whose curves are drawn; a page with thousands would stop a browser."""
+REFRESH_SECONDS = 30.0
+"""How often a page that is watched is written anew, and a browser loads it."""
 NEEDED = ("curriculum/level", "time/iteration")
 """Metrics from which others follow."""
 
@@ -37,43 +41,44 @@ NEEDED = ("curriculum/level", "time/iteration")
 class Shown:
     """One run as the page shows it."""
 
-    name: str
-    variant: str
-    state: RunState
-    rows: Sequence[dict[str, float]]
+    run: SurveyedRun
+    rows: Sequence[dict[str, float]] = ()
     """Metrics by name, and those that follow from them, at about `POINTS` iterations."""
-    numbers: dict[str, Any]
+    numbers: dict[str, Any] = field(default_factory=dict)
     """Final numbers, as in W&B's table of runs."""
 
 
-def read_all(runs: Sequence[tuple[RunFolder, str, RunState]]) -> list[Shown]:
+def write_page(root: Path, target: Path, watch: bool = False) -> None:
+    """Write the page of the runs below a folder; with `watch` anew until Ctrl-C."""
+    refresh = REFRESH_SECONDS if watch else None
+    _replace(target, build(read_all(survey(root)), str(root), refresh))
+    print(f"wrote {target}", flush=True)
+    while watch:
+        time.sleep(REFRESH_SECONDS)
+        _replace(target, build(read_all(survey(root)), str(root), refresh))
+
+
+def read_all(runs: Sequence[SurveyedRun]) -> list[Shown]:
     """Read what the views need, of each variant for `DRAWN` runs evenly over the list."""
     variants: dict[str, list[int]] = {}
-    for i, (folder, _, _) in enumerate(runs):
-        variants.setdefault(_variant(folder), []).append(i)
+    for i, run in enumerate(runs):
+        variants.setdefault(run.variant, []).append(i)
     drawn = {
         places[int(j * max(1.0, len(places) / DRAWN))]
         for places in variants.values()
         for j in range(min(DRAWN, len(places)))
     }
-    return [
-        read(*run) if i in drawn else Shown(run[1], _variant(run[0]), run[2], [], {})
-        for i, run in enumerate(runs)
-    ]
+    return [read(run) if i in drawn else Shown(run) for i, run in enumerate(runs)]
 
 
-def _variant(folder: RunFolder) -> str:
-    return one_line(folder.path.name.rsplit("-", 2)[0])
-
-
-def read(folder: RunFolder, name: str, state: RunState) -> Shown:
+def read(run: SurveyedRun) -> Shown:
     """Read what the views need of a run; one that cannot be read has only its state."""
     try:
-        config, numbers = folder.config(), summary(folder)
-        rows = [{**row, **derived(config, row)} for row in _rows(folder)]
-        return Shown(name, _variant(folder), state, rows, numbers)
+        config, numbers = run.folder.config(), summary(run.folder)
+        rows = [{**row, **derived(config, row)} for row in _rows(run.folder)]
+        return Shown(run, rows, numbers)
     except Exception:  # whatever is wrong with one folder, the others are shown
-        return Shown(name, _variant(folder), state, [], {})
+        return Shown(run)
 
 
 def _rows(folder: RunFolder) -> list[dict[str, float]]:
@@ -90,8 +95,9 @@ def _rows(folder: RunFolder) -> list[dict[str, float]]:
     return [{name: v for name, v in row.items() if v is not None} for row in found]
 
 
-def build(runs: Sequence[Shown], place: str, refresh: float | None = None) -> str:
+def build(shown: Sequence[Shown], place: str, refresh: float | None = None) -> str:
     """Return the page; with `refresh` a browser loads it again every so many seconds."""
+    runs = [item.run for item in shown]
     variants = sorted({run.variant for run in runs})
     colors = {name: COLORS[i % len(COLORS)] for i, name in enumerate(variants)}
     states = Counter(run.state.status for run in runs)
@@ -109,62 +115,58 @@ def build(runs: Sequence[Shown], place: str, refresh: float | None = None) -> st
         f"Written at {timestamp()[:19]} UTC.</p>"
         f'<p class="legend">{legend}</p>',
         table=_table(runs),
-        body="\n".join(_section(name, views, runs, colors) for name, views in sections().items()),
+        body="\n".join(_section(name, views, shown, colors) for name, views in sections().items()),
     )
 
 
-def _table(runs: Sequence[Shown]) -> str:
+def _table(runs: Sequence[SurveyedRun]) -> str:
     lines = []
     for run in runs:
-        state = run.state
-        cells = [
-            html.escape(run.name), f'<span class="{state.status}">{state.status}</span>',
-            str(state.level or ""), f"{state.iteration}/{state.total}",
-            f"{state.seconds:.2f}" if state.seconds else "",
-            duration(state.left) if state.status == "running" else "",
-            html.escape(one_line(state.failure or state.last_event)),
-        ]  # fmt: skip
+        cells = [html.escape(text) for text in (run.name, *run.state.columns().values())]
+        cells[1] = f'<span class="{run.state.status}">{cells[1]}</span>'
         lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-    heads = ("run", "state", "level", "iteration", "s/iteration", "end", "last event")
-    head = "".join(f"<th>{name}</th>" for name in heads)
+    head = "".join(f"<th>{name}</th>" for name in ("run", *COLUMNS))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
 def _section(
-    name: str, views: Sequence[View], runs: Sequence[Shown], colors: dict[str, str]
+    name: str, views: Sequence[View], shown: Sequence[Shown], colors: dict[str, str]
 ) -> str:
     panels = "".join(
-        f'<div class="panel"><h3>{html.escape(view.title)}</h3>{_chart(view, runs, colors)}</div>'
+        f'<div class="panel"><h3>{html.escape(view.title)}</h3>{_chart(view, shown, colors)}</div>'
         for view in views
     )
     return f'<section><h2>{html.escape(name)}</h2><div class="grid">{panels}</div></section>'
 
 
-def _chart(view: View, runs: Sequence[Shown], colors: dict[str, str]) -> str:
+def _chart(view: View, shown: Sequence[Shown], colors: dict[str, str]) -> str:
     if view.bars:
         return bar_chart(
             [
-                Bar(run.name, colors[run.variant], metric.rpartition("_")[2], run.numbers[metric])
+                Bar(
+                    item.run.name, colors[item.run.variant], metric.rpartition("_")[2],
+                    item.numbers[metric],
+                )
                 for metric in view.metrics
-                for run in runs
-                if metric in run.numbers
+                for item in shown
+                if metric in item.numbers
             ]
-        )
+        )  # fmt: skip
     return line_chart(
         [
-            Line(
-                run.name, colors[run.variant],
-                [(row[ITERATION], row[metric]) for row in run.rows if metric in row],
+            Curve(
+                item.run.name, colors[item.run.variant],
+                [(row[ITERATION], row[metric]) for row in item.rows if metric in row],
                 dashed=metric.startswith(THRESHOLD),
             )
             for metric in view.metrics
-            for run in runs
+            for item in shown
         ],
         view.log,
     )  # fmt: skip
 
 
-def write(path: Path, text: str) -> None:
+def _replace(path: Path, text: str) -> None:
     """Replace the page, so that a browser never sees half of it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

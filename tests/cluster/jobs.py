@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from s2m import status
 from s2m.launch import main
+from s2m.monitor.survey import survey
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
@@ -29,7 +29,7 @@ def launch(root, *words):
 
 
 def entries(root):
-    return {entry.folder.path.name: entry for entry in status.survey(root)}
+    return {entry.folder.path.name: entry for entry in survey(root)}
 
 
 def states(root):

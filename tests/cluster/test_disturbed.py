@@ -101,7 +101,7 @@ def test_cancelling_checkpoints_and_the_same_command_goes_on(slurm, tmp_path, ca
     launch(root, *LONG)
     run = trains(root)
     assert cancel.main([str(root), "--yes"]) == 0
-    entry = wait_for(lambda: (e := entries(root).popitem()[1]).state.status == "resume" and e)
+    entry = wait_for(lambda: (e := entries(root).popitem()[1]).state.status == "stopped" and e)
     assert stop_reasons(run) == ["SIGTERM"]
     wait_for(lambda: entries(root).popitem()[1].verdict == "cancelled")
     assert entry.state.iteration >= 3
@@ -117,7 +117,7 @@ def test_a_waiting_job_is_cancelled(slurm, tmp_path):
     launch(root, 'cluster.sbatch=["--begin=now+1hour"]')
     assert set(states(root).values()) == {"queued"}
     cancel.main([str(root), "--yes"])
-    wait_for(lambda: set(states(root).values()) == {"new"})
+    wait_for(lambda: set(states(root).values()) == {"pending"})
 
 
 @pytest.mark.slow
@@ -152,5 +152,5 @@ def test_cancelling_one_run_of_a_pack_lets_the_other_finish(slurm, tmp_path):
     runs = list(find_runs(root))
     wait_for(lambda: Journal(runs[0]).last())
     cancel.main([str(runs[0].path), "--yes"])
-    wait_for(lambda: sorted(states(root).values()) == ["finished", "resume"])
+    wait_for(lambda: sorted(states(root).values()) == ["finished", "stopped"])
     assert stop_reasons(runs[0]) == ["stop file"]

@@ -3,14 +3,18 @@
 import os
 import signal
 import threading
+from dataclasses import replace
 
 import pytest
 
 from s2m.cluster.cells import expand
 from s2m.cluster.followup import make_steps
 from s2m.cluster.pack import REQUEUE, FollowUp
+from s2m.cluster.queue import Job, Queue
+from s2m.cluster.submission import Submission
 from s2m.console.errors import UserError
 from s2m.launch import main
+from s2m.run import status
 from s2m.run.stopping import SIGNALS
 from tests.waiting import wait_for
 
@@ -35,6 +39,21 @@ def test_the_sweep_of_the_paper_ends_with_tables_student_and_report(tmp_path):
     assert first.command == last.command and first.record != last.record
     assert student.command[:2] == ["-m", "s2m.distill"] and "teacher.json" in student.command[2]
     assert [step.computes for step in steps] == [False, True, False]
+
+
+def test_a_command_stands_where_a_run_would(tmp_path):
+    (step,) = make_steps(["a.py"], tmp_path, "x")
+    step.forget()
+    job = Job("7", "7", "s2m-x", "PENDING", "None")
+    assert step.state(Queue([job])) == status.PENDING
+    step.submitted(Submission("7", "s2m-x", "", ""))
+    assert step.state(Queue([job])) == step.state(Queue([], silent=True)) == status.QUEUED
+    assert step.state(Queue([replace(job, state="RUNNING")])) == status.RUNNING
+    assert step.state(Queue([])) == status.FAILED
+    step._submitted.write_text("{")
+    assert step.state(Queue([job])) == status.UNREADABLE
+    step.record.touch()
+    assert step.state(None) == status.FINISHED
 
 
 def test_a_command_that_can_go_on_later_is_told_to_leave_and_requeued(tmp_path):
@@ -87,7 +106,7 @@ def test_only_a_stage_is_started_with_the_signals_blocked(tmp_path):
 
 def test_ctrl_c_during_a_command_after_a_local_sweep_is_no_failure(tmp_path, monkeypatch, capsys):
     (tmp_path / "tested.yaml").write_text(SWEEP)
-    monkeypatch.setattr("s2m.cluster.cells.SWEEPS", tmp_path)
+    monkeypatch.setattr("s2m.config.search.SWEEPS", tmp_path)
     monkeypatch.setattr("s2m.cluster.local.Pool.run", lambda pool: 0)
     assert main(["-m", "+sweep=tested", f"root={tmp_path}/runs"]) == 130
     assert "interrupted: the same command goes on" in capsys.readouterr().out

@@ -13,9 +13,10 @@ import pytest
 from s2m import cancel, logs, status
 from s2m.console.errors import UserError
 from s2m.launch import main
+from s2m.monitor.survey import survey
 from s2m.run import checkpoint
 from s2m.run.events import Events
-from s2m.run.folder import RunFolder, find_runs
+from s2m.run.folder import find_runs
 from s2m.run.journal import Journal
 from s2m.run.lock import current_attempt
 from tests.cluster.jobs import states
@@ -57,7 +58,7 @@ def test_a_sweep_runs_once_and_only_what_is_missing_runs_again(tmp_path, capsys)
 def test_a_failing_run_does_not_stop_the_others_and_shows_in_the_exit_code(tmp_path, capsys):
     words = ["-m", *TINY, f"root={tmp_path}", "ppo.kl_target=0"]
     assert main([*words, "ppo.learning_rate=1e30,1e-3", "cluster.workers=1"]) == 1
-    failed, _ = runs = sorted(status.survey(tmp_path), key=lambda run: run.state.status)
+    failed, _ = runs = sorted(survey(tmp_path), key=lambda run: run.state.status)
     assert [run.state.status for run in runs] == ["failed", "finished"]
     assert "diverged at iteration" in failed.state.failure and failed.verdict == "not a number"
     capsys.readouterr()
@@ -89,7 +90,7 @@ def test_ctrl_c_checkpoints_the_runs_and_the_same_command_goes_on(tmp_path):
         # A run that was still being built stops before its first iteration, without a row.
         assert (Journal(run).last() or (0,))[0] == stopped_at
         assert Events(run).read()[-1]["kind"] == "stopped"
-    assert set(states(tmp_path).values()) <= {"resume", "new"}
+    assert set(states(tmp_path).values()) <= {"stopped", "pending"}
 
 
 def test_killing_the_launcher_stops_its_runs_softly(tmp_path):
@@ -98,7 +99,7 @@ def test_killing_the_launcher_stops_its_runs_softly(tmp_path):
     wait_for(lambda: started(tmp_path), child=process)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    wait_for(lambda: set(states(tmp_path).values()) == {"resume"})
+    wait_for(lambda: set(states(tmp_path).values()) == {"stopped"})
     (run,) = find_runs(tmp_path)
     assert Events(run).read()[-1]["kind"] == "stopped"
     assert checkpoint.load_latest(run).iteration == Journal(run).last()[0]
@@ -136,27 +137,6 @@ def test_status_of_an_empty_folder_says_so(tmp_path, capsys):
     assert capsys.readouterr().out == f"no runs in {tmp_path}\n"
 
 
-def entry(name, state, levels, iteration):
-    state = status.RunState(
-        state, iteration=iteration, total=600, levels=levels, seconds=2.0, stage="train"
-    )
-    return status.Entry(RunFolder(f"runs/x/{name}"), state)
-
-
-def test_levels_are_forecast_from_runs_of_the_same_variant():
-    others = [entry(f"pfds-s{i}-0", "finished", {3: 100 + 20 * i}, 600) for i in range(3)]
-    young, old, dshc = (
-        entry("pfds-s9-0", "running", {}, 30),
-        entry("pfds-s8-0", "running", {}, 500),
-        entry("dshc-s9-0", "running", {}, 30),
-    )
-    typical = status.typical_levels([*others, young, old, dshc])
-    assert status._to_level(others[0], 3, typical) == "at 100"
-    assert status._to_level(young, 3, typical) == "in 3 min 00 s"
-    assert status._to_level(old, 3, typical) == "late"
-    assert status._to_level(dshc, 3, typical) == status._to_level(young, 5, typical) == ""
-
-
 def test_a_killed_run_says_so_and_is_resumed(tmp_path):
     command = launch(tmp_path, "seed=1", "budget.iterations=30", "sim.pause=0.05")
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -164,8 +144,8 @@ def test_a_killed_run_says_so_and_is_resumed(tmp_path):
     (run,) = find_runs(tmp_path)
     os.kill(current_attempt(run).pid, signal.SIGKILL)
     assert process.wait(timeout=60) == 1
-    (found,) = status.survey(tmp_path)
-    assert (found.state.status, found.verdict) == ("resume", "killed")
+    (found,) = survey(tmp_path)
+    assert (found.state.status, found.verdict) == ("stopped", "killed")
     assert found.state.last_event == "killed by SIGKILL"
     assert subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0
     assert run.result("evaluate") is not None
@@ -192,7 +172,7 @@ def test_cancel_stops_local_runs(tmp_path, capsys, monkeypatch):
     assert process.poll() is None
     assert cancel.main([str(tmp_path), "--yes"]) == 0
     process.wait(timeout=60)
-    assert set(states(tmp_path).values()) == {"resume"}
+    assert set(states(tmp_path).values()) == {"stopped"}
     with pytest.raises(UserError, match="is not a run folder and holds none"):
         cancel.main([str(tmp_path / "nothing")])
 
@@ -223,7 +203,7 @@ def test_commands_after_a_sweep_run_once_for_its_runs(tmp_path, monkeypatch):
     folder = tmp_path / "sweeps"
     folder.mkdir()
     (folder / "tested.yaml").write_text(SWEEP)
-    monkeypatch.setattr("s2m.cluster.cells.SWEEPS", folder)
+    monkeypatch.setattr("s2m.config.search.SWEEPS", folder)
     root = tmp_path / "runs with ü"
     words = ["-m", *TINY, f'root="{root}"', "+sweep=tested"]
     assert main(words) == main(words) == 0

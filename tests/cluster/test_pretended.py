@@ -81,7 +81,7 @@ def end(folder, job):
 
 def test_a_chain_that_comes_after_the_wrong_runs_is_withdrawn(pretended, tmp_path, monkeypatch):
     (tmp_path / "tested.yaml").write_text(SWEEP)
-    monkeypatch.setattr("s2m.cluster.cells.SWEEPS", tmp_path)
+    monkeypatch.setattr("s2m.config.search.SWEEPS", tmp_path)
     root = tmp_path / "runs"
     launch(root, "+sweep=tested")
     assert jobs(pretended) == ["1", "2", "3"]

@@ -9,13 +9,15 @@ from dataclasses import asdict
 import pytest
 from devcluster import DevCluster, Settings
 
-from s2m import logs, status
+from s2m import logs
 from s2m.cluster import slurm as submitting
+from s2m.cluster.followup import find_steps
 from s2m.cluster.queue import Queue
 from s2m.cluster.submission import submission_of
 from s2m.config.compose import load
 from s2m.config.run import RunCfg
 from s2m.console.errors import UserError
+from s2m.monitor.survey import survey
 from s2m.run.folder import find_runs
 from s2m.run.identity import signature
 from tests.cluster.jobs import (
@@ -67,8 +69,8 @@ def test_packed_runs_share_a_gpu_and_one_that_fails_does_not_disturb_the_other(s
     words = ["ppo.kl_target=0", "ppo.learning_rate=1e30,1e-3", "cluster.pack=2"]
     launch(root, *words)
     wait_for(lambda: set(states(root).values()) <= {"failed", "finished"})
-    good = [e for e in status.survey(root) if e.state.status == "finished"]
-    bad = [e for e in status.survey(root) if e.state.status == "failed"]
+    good = [e for e in survey(root) if e.state.status == "finished"]
+    bad = [e for e in survey(root) if e.state.status == "failed"]
     assert len(good) == len(bad) == 1 and good[0].state.job == bad[0].state.job
     assert good[0].folder.result("evaluate") is not None
     assert bad[0].verdict == "not a number" and "diverged" in bad[0].state.failure
@@ -93,13 +95,13 @@ def sweep(tmp_path, monkeypatch):
     folder = tmp_path / "sweeps"
     folder.mkdir()
     (folder / "tested.yaml").write_text(SWEEP)
-    monkeypatch.setattr("s2m.cluster.cells.SWEEPS", folder)
+    monkeypatch.setattr("s2m.config.search.SWEEPS", folder)
 
 
 def test_commands_come_after_all_runs_and_depend_on_each_other(slurm, tmp_path, sweep, capsys):
     root = tmp_path / "runs"
     launch(root, "+sweep=tested")
-    first, second = wait_for(lambda: len(s := status.find_steps(root)) == 2 and s)
+    first, second = wait_for(lambda: len(s := find_steps(root)) == 2 and s)
     wait_for((root / "after" / "second").exists, 400)
     # One run has failed: the other was evaluated, and the commands came all the same.
     assert sorted(states(root).values()) == ["failed", "finished"]
@@ -113,8 +115,8 @@ def test_a_failing_command_cancels_those_after_it(slurm, tmp_path, sweep):
     root = tmp_path / "runs"
     (root / "after").mkdir(parents=True)  # Then the first command fails.
     launch(root, "+sweep=tested")
-    steps = status.find_steps(root)
-    wait_for(lambda: [step.state(Queue.read()) for step in steps] == ["ended", "ended"])
+    steps = find_steps(root)
+    wait_for(lambda: [step.state(Queue.read()) for step in steps] == ["failed", "failed"])
     assert not (root / "after" / "second").exists()
     jobs = [submission_of(step._submitted).job for step in steps]
     wait_for(lambda: sorted(job_state(slurm, job) for job in jobs) == ["CANCELLED", "FAILED"])
@@ -125,7 +127,7 @@ def test_commands_of_an_earlier_launch_make_way(slurm, tmp_path, sweep):
     chains = []
     for seed in (1, 2):
         launch(root, "+sweep=tested", f"seed={seed}", later)
-        chains.append({submission_of(step._submitted).job for step in status.find_steps(root)})
+        chains.append({submission_of(step._submitted).job for step in find_steps(root)})
     queued = Queue.read()._by_id
     wait_for(lambda: not chains[0] & set(Queue.read()._by_id))
     assert len(chains[0]) == 2 and chains[1] <= set(queued)
@@ -163,7 +165,7 @@ def test_a_broken_interpreter_is_told_by_the_logs(slurm, tmp_path, capsys):
     launch(root, "cluster.python=/nowhere/python")
     wait_for(lambda: not Queue.read()._by_id)
     (run,) = find_runs(root)
-    assert set(states(root).values()) == {"new"}
+    assert set(states(root).values()) == {"pending"}
     capsys.readouterr()
     logs.main([str(run.path)])
     assert "/nowhere/python" in capsys.readouterr().out
@@ -210,7 +212,7 @@ def test_without_accounting_and_with_small_arrays(on_bare, tmp_path, capsys):
     assert len(found) == 2  # 4 runs in arrays of 3 and 1
     ends = ["failed"] * 2 + ["finished"] * 2
     wait_for(lambda: sorted(states(tmp_path).values()) == ends, 400)
-    verdicts = {entry.verdict for entry in status.survey(tmp_path)}
+    verdicts = {entry.verdict for entry in survey(tmp_path)}
     assert verdicts == {"", "not a number"}
 
 

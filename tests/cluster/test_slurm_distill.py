@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from s2m.cluster.followup import find_steps
 from s2m.cluster.submission import submission_of
 from s2m.distill import main as distill
 from s2m.run.events import Events
@@ -11,7 +12,6 @@ from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
 from s2m.run.kind import STUDENT
 from s2m.stages.execute import execute
-from s2m.status import find_steps
 from tests.cluster.jobs import TINY, launch
 from tests.waiting import wait_for
 
@@ -36,7 +36,7 @@ def test_a_student_follows_the_tables_and_is_in_the_last_report(slurm, tmp_path,
     folder = tmp_path / "sweeps"
     folder.mkdir()
     (folder / "taught.yaml").write_text(SWEEP)
-    monkeypatch.setattr("s2m.cluster.cells.SWEEPS", folder)
+    monkeypatch.setattr("s2m.config.search.SWEEPS", folder)
     root = tmp_path / "runs"
     assert launch(root, "+sweep=taught") == 0
     steps = find_steps(root)

@@ -1,7 +1,7 @@
 """What a run's folder and SLURM's queue say about it."""
 
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from types import SimpleNamespace
 from unittest import mock
 
@@ -9,7 +9,7 @@ import pytest
 
 from s2m import status
 from s2m.cluster.queue import Job, Queue
-from s2m.cluster.state import glance, inspect
+from s2m.cluster.state import RunState, glance, inspect
 from s2m.cluster.submission import Submission, record
 from s2m.config.compose import load
 from s2m.config.run import RunCfg
@@ -50,7 +50,7 @@ def test_who_is_only_thought_to_be_at_a_run_is_told(folder, tmp_path, capsys):
     main([*words, "dry=true"])
     assert "container-1" in capsys.readouterr().out
     folder.attempt.unlink()
-    assert inspect(folder, 1).status == "new"
+    assert inspect(folder, 1).status == "pending"
 
 
 def test_a_job_that_slurm_could_tell_of_is_not_doubted(folder, monkeypatch):
@@ -59,7 +59,7 @@ def test_a_job_that_slurm_could_tell_of_is_not_doubted(folder, monkeypatch):
     assert "SLURM job 7" in inspect(folder, 1).doubt
     assert inspect(folder, 1, Queue([], silent=True)).doubt == ""
     known = inspect(folder, 1, Queue([]))
-    assert (known.status, known.doubt) == ("resume", "")
+    assert (known.status, known.doubt) == ("stopped", "")
 
 
 def in_state(folder, state, number="70"):
@@ -85,7 +85,7 @@ def test_status_names_runs_alike_from_wherever_it_is_called(folder, tmp_path, ca
     for place in (tmp_path, folder.path.parent, folder.path):
         monkeypatch.chdir(place)
         status.main(["."])
-        assert f"default/{folder.path.name}  new" in capsys.readouterr().out
+        assert f"default/{folder.path.name}  pending" in capsys.readouterr().out
 
 
 def test_a_file_that_cannot_be_opened_is_named_and_not_called_damaged(folder):
@@ -106,7 +106,19 @@ def test_a_watch_that_cannot_redraw_prints_the_table_again(folder, tmp_path, cap
         if error := next(waits):
             raise error
 
-    monkeypatch.setattr(status, "time", SimpleNamespace(sleep=wait))
+    monkeypatch.setattr("s2m.monitor.table.time", SimpleNamespace(sleep=wait))
     with pytest.raises(KeyboardInterrupt):
         status.main([str(tmp_path), "--watch"])
     assert capsys.readouterr().out.count(folder.path.name) == 2
+
+
+def test_the_columns_tell_what_matters_in_each_state():
+    state = RunState("running", iteration=20, total=50, level=3, seconds=2.0, failure="broken")
+    assert list(state.columns().values()) == ["running", "3", "20/50", "2.00", "1 min 00 s", ""]
+    ended = replace(state, status="failed", stage="evaluate", last_event="failed")
+    assert ended.columns() | {"state": "failed (evaluate)", "end": "", "last event": "broken"} == (
+        ended.columns()
+    )
+    # The failure of an earlier attempt is of no use to whoever waits for the next one.
+    waits = replace(state, status="queued", last_event="waits in the queue: Priority")
+    assert waits.columns()["last event"] == "waits in the queue: Priority"

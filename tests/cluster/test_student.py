@@ -13,10 +13,10 @@ from s2m.config.overrides import quoted
 from s2m.config.run import RunCfg
 from s2m.console.errors import UserError
 from s2m.distill import main
+from s2m.monitor.survey import survey
 from s2m.run import checkpoint
 from s2m.run.folder import RunFolder
 from s2m.run.identity import folder_name, signature
-from s2m.status import survey
 
 
 def test_a_student_takes_over_what_its_teacher_had(teacher):

@@ -15,11 +15,19 @@ from s2m.cluster.estimate import estimate
 from s2m.cluster.plan import create_folders, make_plan
 from s2m.cluster.preview import _cost
 from s2m.cluster.queue import Queue, complaint, final_states
-from s2m.cluster.slurm import Batch, _is_permanent, _pauses, batches, check, parameters, script
+from s2m.cluster.slurm import (
+    JobArray,
+    _is_permanent,
+    _pauses,
+    check,
+    job_arrays,
+    parameters,
+    script,
+)
 from s2m.cluster.snapshot import PARTS, freeze, source_files
 from s2m.cluster.submission import launch_lock
 from s2m.config.cluster import SlurmCfg
-from s2m.config.compose import CONF
+from s2m.config.search import CONF
 from s2m.console.errors import UserError
 
 GOLDEN = Path(__file__).parent / "golden.sbatch"
@@ -37,7 +45,9 @@ def test_the_script_is_the_golden_one(tmp_path, monkeypatch):
         sbatch=["--mail-type=FAIL", "--exclusive"], srun=["--cpu-bind=cores"],
     )  # fmt: skip
     cells = plan(tmp_path, "seed=1,2,3")
-    text = script(cfg, Path("/shared/runs of ü"), Batch("s2m-paper-0a1b2c", [[c] for c in cells]))
+    text = script(
+        cfg, Path("/shared/runs of ü"), JobArray("s2m-paper-0a1b2c", [[c] for c in cells])
+    )
     assert text == GOLDEN.read_text()
     assert subprocess.run(["bash", "-n", GOLDEN]).returncode == 0
 
@@ -80,9 +90,9 @@ def test_gpus_are_asked_for_in_one_place(tmp_path):
 
 def test_runs_are_packed_and_arrays_are_no_larger_than_allowed(tmp_path):
     cells = plan(tmp_path, "seed=1,2,3,4,5,6,7")
-    found = batches(cells, SlurmCfg(pack=2), limit=3)
-    assert [[len(pack) for pack in batch.packs] for batch in found] == [[2, 2, 2], [1]]
-    flat = [cell for batch in found for pack in batch.packs for cell in pack]
+    found = job_arrays(cells, SlurmCfg(pack=2), limit=3)
+    assert [[len(pack) for pack in array.packs] for array in found] == [[2, 2, 2], [1]]
+    flat = [cell for array in found for pack in array.packs for cell in pack]
     assert flat == cells and found[0].name != found[1].name
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from s2m import doctor
 from s2m.console.errors import UserError
-from s2m.monitor import checks as checkup
+from s2m.monitor import checks, examination
 
 ROOT = Path(__file__).parents[2]
 NAMES = ["interpreter", "packages", "assets", "files", "gpu", "isaac", "slurm", "wandb", "gl"]
@@ -59,7 +59,7 @@ def test_this_machine_can_train_on_its_cores(capsys, tmp_path):
 
 
 def test_a_machine_without_anything_is_not_a_cluster(capsys, tmp_path, program, monkeypatch):
-    monkeypatch.setattr(checkup, "_version", {"torch": "2.7"}.get)
+    monkeypatch.setattr(checks, "_version", {"torch": "2.7"}.get)
     code, report = told(capsys, str(tmp_path), "--cluster")
     assert code == 1 and not report["ready"]
     assert {"gpu", "isaac", "slurm"} <= set(report["missing"])
@@ -95,10 +95,10 @@ def test_a_gpu_without_a_fitting_torch(capsys, tmp_path, program, monkeypatch):
 
 def test_isaac_must_be_of_the_right_version_and_accepted(capsys, tmp_path, monkeypatch):
     installed = {"isaacsim": "5.1.0.0", "isaaclab": "3.0.0"}
-    monkeypatch.setattr(checkup, "_version", lambda name: installed.get(name, "1"))
+    monkeypatch.setattr(checks, "_version", lambda name: installed.get(name, "1"))
     monkeypatch.delenv("OMNI_KIT_ACCEPT_EULA", raising=False)
     fix = finding(told(capsys, str(tmp_path), "--cluster")[1], "isaac")["fix"]
-    assert fix == checkup.INSTALL_ISAAC
+    assert fix == checks.INSTALL_ISAAC
     installed["isaaclab"] = "2.3.2.post1"
     found = finding(told(capsys, str(tmp_path), "--cluster")[1], "isaac")
     assert found["status"] == "missing" and "OMNI_KIT_ACCEPT_EULA" in found["fix"]
@@ -120,10 +120,10 @@ def test_a_file_is_no_folder_of_runs(capsys, tmp_path, below):
 
 
 def test_a_folder_of_one_machine_is_no_folder_of_a_cluster(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(checkup, "_file_system", lambda path: "ext4")
+    monkeypatch.setattr(checks, "_file_system", lambda path: "ext4")
     assert "root=DIR" in finding(told(capsys, str(tmp_path), "--cluster")[1], "files")["fix"]
     assert not finding(told(capsys, str(tmp_path))[1], "files")["fix"]
-    monkeypatch.setattr(checkup, "_file_system", lambda path: "nfs4")
+    monkeypatch.setattr(checks, "_file_system", lambda path: "nfs4")
     assert not finding(told(capsys, str(tmp_path), "--cluster")[1], "files")["fix"]
 
 
@@ -139,7 +139,7 @@ def test_a_check_that_breaks_down_is_a_finding(capsys, tmp_path, monkeypatch):
     def broken(root, cluster):
         raise OSError("no such luck")
 
-    monkeypatch.setitem(doctor.CHECKS, "wandb", (broken, ()))
+    monkeypatch.setitem(examination.CHECKS, "wandb", (broken, ()))
     code, report = told(capsys, str(tmp_path))
     assert code == 0 and finding(report, "wandb")["found"] == "OSError: no such luck"
 

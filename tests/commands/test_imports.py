@@ -18,10 +18,10 @@ def test_only_checkpoints_need_torch():
 
 LIGHT = """
 import contextlib, sys
-from s2m import audit, cancel, evaluate, export, launch, logs, replay, status, sync
-from s2m.distill import main as distill
-for main in (audit.main, evaluate.main, export.main, launch.main, replay.main, distill):
-    main(["--help"])
+from s2m import audit, cancel, dashboard, distill, doctor, evaluate, export, job, launch, logs
+from s2m import replay, status, sync
+for command in (audit, distill, evaluate, export, launch, replay):
+    command.main(["--help"])
 for main in (evaluate.main, launch.main, replay.main):
     with contextlib.suppress(Exception):
         main(["agnet=lqr"])

@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from s2m import status
 from s2m.config.compose import load
 from s2m.config.run import RunCfg
 from s2m.console.errors import UserError
 from s2m.launch import main
+from s2m.monitor.survey import survey
 from s2m.run.folder import find_runs
 from s2m.run.journal import Journal
 from s2m.run.status import CODES, STOPPED
@@ -78,7 +78,7 @@ def test_a_failure_in_the_foreground_stands_in_the_events(tmp_path):
     words = [*TINY, f"root={tmp_path}", "ppo.kl_target=0", "ppo.learning_rate=1e30"]
     with pytest.raises(UserError, match="diverged at iteration"):
         main(words)
-    (entry,) = status.survey(tmp_path)
+    (entry,) = survey(tmp_path)
     assert (entry.state.status, entry.verdict) == ("failed", "not a number")
 
 

@@ -4,8 +4,9 @@ import shutil
 
 import pytest
 
-from s2m.config.compose import CONF, load
+from s2m.config.compose import load
 from s2m.config.run import RunCfg
+from s2m.config.search import CONF
 from s2m.console.errors import UserError
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from analysis.frames import Run, Student
 from analysis.sources import local
-from s2m import status
 from s2m.console.errors import UserError
+from s2m.monitor.survey import survey
 from s2m.run.folder import RunFolder
 from s2m.run.status import FINISHED, UNREADABLE
 from s2m.stages.execute import execute
@@ -62,7 +62,7 @@ def one_line(text: str) -> bool:
 def read(root: Path) -> tuple[dict[str, Any], dict[str, str]]:
     """Return what analysis and status make of the one run below a folder, and their complaints."""
     frames = local.load(root)
-    (entry,) = status.survey(root)
+    (entry,) = survey(root)
     said = {}
     for item in frames.unread:
         said["analysis"] = item.reason

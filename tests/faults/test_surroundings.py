@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from s2m import status
 from s2m.env.episodes import run_episodes
+from s2m.monitor.survey import survey
 from s2m.run import checkpoint
 from s2m.run.lock import Busy, RunLock
 from s2m.run.status import BUSY, CODES
@@ -33,7 +33,7 @@ def test_a_full_disk_ends_the_attempt_and_nothing_else(tmp_path, calm, size):
     for path in checkpoint.saved(folder):
         checkpoint.load(path)
     assert folder.result("train") is None
-    assert status.survey(tmp_path)[0].state.status in ("failed", "resume")
+    assert survey(tmp_path)[0].state.status in ("failed", "stopped")
     assert differences(finish(folder), calm[1]) == []
 
 
@@ -51,7 +51,7 @@ def test_a_command_on_a_full_disk_ends_with_one_line(tmp_path, size):
     assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert str(folder.path) in line
-    (entry,) = status.survey(tmp_path)
+    (entry,) = survey(tmp_path)
     assert entry.state.status == "failed" and str(folder.path) in entry.state.failure
 
 

@@ -4,18 +4,23 @@ import json
 import os
 import shutil
 import signal
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from analysis.command import main as make_tables
 from s2m import cancel, logs, status
-from s2m.cluster import queue
+from s2m.cluster import queue, withdrawal
 from s2m.cluster.estimate import estimate
-from s2m.cluster.plan import Cell, plan_table
+from s2m.cluster.followup import make_steps
+from s2m.cluster.plan import PlannedRun, plan_table
 from s2m.cluster.state import RunState
+from s2m.cluster.verdict import tail
 from s2m.config.run import RunCfg
 from s2m.console.errors import UserError
+from s2m.console.text import LONGEST
+from s2m.monitor.survey import survey
 from s2m.run.folder import RunFolder, find_runs
 from tests.analysis import browser
 from tests.security.hostile import ATTACKS, NASTY
@@ -30,7 +35,7 @@ def assert_harmless(text: str) -> None:
 
 def test_status_shows_every_run(runs, capsys, monkeypatch):
     # Where there is no SLURM, nobody can say that a run waits: its end is judged by its logs.
-    monkeypatch.setattr(status.Queue, "read", classmethod(lambda cls: None))
+    monkeypatch.setattr(queue.Queue, "read", classmethod(lambda cls: None))
     assert status.main([str(runs)]) == 0
     out = capsys.readouterr().out
     assert_harmless(out)
@@ -39,6 +44,20 @@ def test_status_shows_every_run(runs, capsys, monkeypatch):
     assert sum(" finished " in line for line in table) >= GOOD
     assert status.main([str(runs), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)) == GOOD + len(ATTACKS)
+
+
+def test_what_is_read_of_a_folder_is_harmless_before_anybody_shows_it(runs):
+    found = survey(runs)
+    assert len(found) == GOOD + len(ATTACKS)
+    for run in found:
+        state = run.state
+        for text in (run.name, run.variant, state.last_event, state.failure, state.doubt):
+            assert text.isprintable() and len(text) <= LONGEST
+            assert_harmless(text)
+        log = tail(run.folder.log).replace("\n", "").replace("\t", "")
+        assert log.isprintable()
+    (step,) = make_steps(["a.py"], runs, "x")
+    assert_harmless(replace(step, record=step.record.with_name(NASTY.replace("/", "∕"))).name)
 
 
 def assert_quiet(page, tmp_path) -> None:
@@ -100,9 +119,9 @@ def test_logs_are_only_printed(runs, capsys):
 
 def test_cancel_ends_no_process_and_no_job_that_a_folder_only_names(runs, monkeypatch, capsys):
     asked, killed = [], []
-    monkeypatch.setattr(cancel, "ask", lambda *words: asked.append(words))
+    monkeypatch.setattr(withdrawal, "ask", lambda *words: asked.append(words))
     jobs = [queue.Job("12", "12", "of others", "RUNNING", "")]
-    monkeypatch.setattr(cancel.Queue, "read", classmethod(lambda cls: queue.Queue(jobs)))
+    monkeypatch.setattr(queue.Queue, "read", classmethod(lambda cls: queue.Queue(jobs)))
     real = os.kill
     monkeypatch.setattr(
         os, "kill", lambda pid, number: killed.append(pid) if number else real(pid, number)
@@ -125,7 +144,7 @@ def test_a_process_that_holds_the_lock_is_still_ended(tmp_path, monkeypatch, run
 
 
 def test_the_plan_shows_what_failed_as_it_is(runs, capsys):
-    cell = Cell(RunCfg(), RunFolder("runs/x"), RunState("failed", failure=NASTY))
+    cell = PlannedRun(RunCfg(), RunFolder("runs/x"), RunState("failed", failure=NASTY))
     console = Console(width=400)
     console.print(plan_table([cell]))
     out = capsys.readouterr().out
@@ -148,7 +167,7 @@ def test_nothing_is_written_through_a_link(tmp_path, run_folder, name):
         "events.jsonl": lambda: Events(run_folder, 1).append("x"),
         "lock": lambda: RunLock.acquire(run_folder),
         "run.log": lambda: open_own(run_folder.log, os.O_WRONLY),
-        "stop": lambda: cancel._stop(run_folder),
+        "stop": lambda: withdrawal.stop(run_folder),
     }
     with pytest.raises(UserError, match="is a symbolic link"):
         writers[name]()

@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 from s2m.config.curriculum import CRITERIA
-from s2m.dashboard import TITLE
 from s2m.tracking.panels import sections
+from s2m.tracking.workspace import TITLE
 
 
 def dashboard(*words):
