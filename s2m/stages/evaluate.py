@@ -18,7 +18,7 @@ from s2m.config.env import EnvCfg
 from s2m.config.evaluate import EvaluateCfg, EvaluationCfg, FaultsCfg
 from s2m.console.errors import UserError
 from s2m.console.terminal import in_place
-from s2m.env.episodes import Row, run_episodes
+from s2m.env.episodes import EpisodeRow, run_episodes
 from s2m.policy.stored import Student, Trained, cast, open_policy
 from s2m.run.events import Events
 from s2m.run.files import replacing
@@ -31,7 +31,7 @@ from s2m.stages.attempt import make_sure
 from s2m.stages.progress import Progress
 
 
-def summary(rows: list[Row]) -> Table:
+def summary(rows: list[EpisodeRow]) -> Table:
     """Tabulate success rates with Wilson intervals and the promotion measures, per k."""
     table = Table("k", "episodes", "no-drop %", "strict %", "length", "margin", "dangerous",
                   "edge", "v error", "yaw error")  # fmt: skip
@@ -103,7 +103,9 @@ def environment(base: EnvCfg, cfg: EvaluationCfg) -> EnvCfg:
     return replace(base, permute=permute, seed=cfg.seed)
 
 
-def _result(trained: Trained | Student, cfg: EvaluationCfg, rows: list[Row]) -> dict[str, Any]:
+def _result(
+    trained: Trained | Student, cfg: EvaluationCfg, rows: list[EpisodeRow]
+) -> dict[str, Any]:
     found = rates_of_rows(rows)
     return {
         "iteration": trained.checkpoint.iteration,
@@ -115,7 +117,7 @@ def _result(trained: Trained | Student, cfg: EvaluationCfg, rows: list[Row]) -> 
     }
 
 
-def _write_parquet(path: Path, rows: list[Row]) -> None:
+def _write_parquet(path: Path, rows: list[EpisodeRow]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -188,7 +190,9 @@ def _stage(cfg: EvaluateCfg, words: list[str]) -> EvaluationCfg:
     )
 
 
-def _replace_evaluation(cfg: EvaluateCfg, stage: EvaluationCfg, console: Console) -> list[Row]:
+def _replace_evaluation(
+    cfg: EvaluateCfg, stage: EvaluationCfg, console: Console
+) -> list[EpisodeRow]:
     import pyarrow.parquet as pq
 
     folder = RunFolder.open(cfg.run)
