@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from analysis.frames import LEFT_OUT, NOT_EVALUATED, Run
 from analysis.rows import Row
-from analysis.stats.proportions import Count
 from analysis.stats.survival import Time
+from s2m.run.rates import Count
 from s2m.run.status import FAILED, FINISHED, PENDING, RUNNING, STOPPED
 
 ETA = 0.5

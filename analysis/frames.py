@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.stats.proportions import Count
+from s2m.run.rates import Rates
 from s2m.run.status import FINISHED, PENDING
 
 LEFT_OUT, NOT_EVALUATED = "left out", "not evaluated"
@@ -27,31 +27,13 @@ Levels = dict[int, int]
 
 
 @dataclass(frozen=True)
-class KRates:
-    """The episodes of one policy at one number of balls, summed up."""
+class KRates(Rates):
+    """The episodes of one policy at one number of balls, and how they began."""
 
-    n: int
-    strict: int
-    no_drop: int
-    dropped: int
-    fell: int
-    unstable: int
-    steps: float
-    """Mean steps survived."""
-    linear_error: float
-    yaw_error: float
-    minimum_margin: float
-    """All three: means over the steps of an episode, then over episodes."""
-    criteria: Mapping[str, float]
-    """By `CRITERIA`, as the curriculum computes them: mean steps, then means over all steps."""
     starts: str = ""
     """Equal for policies judged from the same starts, each once; empty if those are not known."""
     kept: bytes = b""
     """A byte per episode, in the order of the starts: 1 if no ball was dropped."""
-
-    def count(self, metric: str) -> Count:
-        """Return the successes by a metric, `strict` or `no_drop`."""
-        return Count(getattr(self, metric), self.n)
 
 
 @dataclass(frozen=True)

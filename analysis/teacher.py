@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from analysis.frames import Run
-from analysis.stats.proportions import Count
 from analysis.study import Study
 from s2m.console.errors import UserError, unknown
+from s2m.run.rates import Count
 from s2m.run.status import FINISHED
 
 RULE = ("no-drop rate", "strict rate", "earliest", "lower seed")

@@ -23,7 +23,7 @@ from s2m.run.events import Events
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import KEPT, Journal
 from s2m.run.lock import RunLock
-from s2m.run.metrics import ITERATION, Row, write_table
+from s2m.run.metrics import ITERATION, MetricsRow, write_table
 
 COMMANDS = {
     "sinfo": 'echo "gpu*"',
@@ -84,7 +84,7 @@ class Sample:
         return cls(Journal(folder).table(), trained, judged, files, newest)
 
     @cache  # noqa: B019 (samples live as long as the program)
-    def newest(self, upto: int) -> list[Row]:
+    def newest(self, upto: int) -> list[MetricsRow]:
         """Return the rows that stand in the journal after an iteration."""
         return [
             {name: value for name, value in row.items() if value is not None}

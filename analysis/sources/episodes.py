@@ -9,15 +9,11 @@ import pyarrow
 import pyarrow.parquet
 
 from analysis.frames import LEFT_OUT, Evaluation, KRates
-from s2m.config.curriculum import CRITERIA
 from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder
+from s2m.run.rates import COLUMNS, rates_by_balls
 from s2m.run.status import PENDING, STOPPED
 
-FLAGS = ("strict", "no_drop", "dropped", "fell", "unstable")
-MEANS = ("steps", "linear_error", "yaw_error", "minimum_margin")
-PARTS = ("near_edge_steps", "outside_steps")
-COLUMNS = ("k", *FLAGS, *MEANS, *PARTS)
 START = ("seed", "episode")
 """What decides how an episode starts, together with the settings of the run."""
 
@@ -68,9 +64,7 @@ def _read(folder: RunFolder, result: dict[str, Any], name: str) -> dict[int, KRa
 def _reported(folder: RunFolder, result: dict[str, Any]) -> dict[int, KRates]:
     """Read the episodes; results without their sum still know how many of them succeeded."""
     found = _read(folder, result, "episodes")
-    counts = {
-        str(k): {"n": r.n, "strict": r.strict, "no_drop": r.no_drop} for k, r in found.items()
-    }
+    counts = {str(k): rates.successes() for k, rates in found.items()}
     if counts != result.get("successes", counts):
         raise UserError("its episodes are damaged: they do not add up to those in evaluate.json")
     return found
@@ -83,18 +77,11 @@ def summarise(path: Path) -> dict[int, KRates]:
     missing = [name for name in COLUMNS if name not in table.column_names]
     if missing:
         raise KeyError(", ".join(missing))
-    k, which = np.unique(table["k"].to_numpy(), return_inverse=True)
-    n = np.bincount(which)
-    flags = {f: np.bincount(which, weights=table[f].to_numpy()) for f in FLAGS}
-    means = {m: np.bincount(which, weights=table[m].to_numpy()) / n for m in MEANS}
-    measures = _criteria(table, which, n)
+    columns = {name: table[name].to_numpy() for name in COLUMNS}
     found = {}
-    for i, balls in enumerate(k):
-        values: dict[str, Any] = {name: int(column[i]) for name, column in flags.items()}
-        values |= {name: float(column[i]) for name, column in means.items()}
-        values["criteria"] = {name: float(column[i]) for name, column in measures.items()}
-        values["starts"], values["kept"] = _starts(table, which == i)
-        found[int(balls)] = KRates(n=int(n[i]), **values)
+    for k, rates in rates_by_balls(columns).items():
+        starts, kept = _starts(table, columns["k"] == k)
+        found[k] = KRates(**vars(rates), starts=starts, kept=kept)
     return found
 
 
@@ -110,19 +97,3 @@ def _starts(table: pyarrow.Table, which: np.ndarray) -> tuple[str, bytes]:
         return "", b""
     kept = table["no_drop"].to_numpy()[which][order]
     return hashlib.sha256(starts.tobytes()).hexdigest(), kept.tobytes()
-
-
-def _criteria(table: pyarrow.Table, which: np.ndarray, n: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the promotion measures per number of balls: mean steps, then means over all steps."""
-    length = table["steps"].to_numpy()
-    steps = np.bincount(which, weights=length)
-
-    def over_steps(sums: np.ndarray) -> np.ndarray:
-        return np.bincount(which, weights=sums) / steps
-
-    parts = [over_steps(table[name].to_numpy()) for name in PARTS]
-    margin, linear, yaw = (
-        over_steps(table[name].to_numpy() * length)
-        for name in ("minimum_margin", "linear_error", "yaw_error")
-    )
-    return dict(zip(CRITERIA, (steps / n, margin, *parts, linear, yaw), strict=True))

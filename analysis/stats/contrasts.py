@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from analysis.stats.proportions import Interval
+from s2m.run.rates import Interval
 
 
 class Contrast(NamedTuple):

@@ -10,45 +10,7 @@ from collections.abc import Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
-
-class Count(NamedTuple):
-    """Successes among n trials."""
-
-    hits: int
-    n: int
-
-    @property
-    def rate(self) -> float:
-        """The share of successes; NaN without trials."""
-        return self.hits / self.n if self.n else math.nan
-
-
-class Interval(NamedTuple):
-    """An interval and what lies in it."""
-
-    low: float
-    high: float
-
-    def __contains__(self, value: object) -> bool:
-        """Tell whether a number lies in the interval, ends included."""
-        return isinstance(value, int | float) and self.low <= value <= self.high
-
-
-def wilson(count: Count, level: float = 0.95) -> Interval:
-    """Return the Wilson score interval: the rates that a two-sided test would not reject.
-
-    Without trials it is [0, 1]. At 0 of n and n of n it still has a width, unlike p +- 2 s.
-    """
-    if count.n == 0:
-        return Interval(0.0, 1.0)
-    z = _z(level)
-    n, p = count.n, count.rate
-    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    # The ends at 0 and n are exact; rounding must not push them out of [0, 1].
-    low = 0.0 if count.hits == 0 else max(0.0, centre - half)
-    high = 1.0 if count.hits == n else min(1.0, centre + half)
-    return Interval(low, high)
+from s2m.run.rates import Count, Interval, wilson, z_value
 
 
 def combination(
@@ -132,10 +94,6 @@ def episodes_needed(p: float, q: float, power: float = 0.8, level: float = 0.95)
     if p == q:
         raise ValueError("equal rates cannot be told apart by any number of trials")
     middle = (p + q) / 2
-    pooled = _z(level) * math.sqrt(2 * middle * (1 - middle))
+    pooled = z_value(level) * math.sqrt(2 * middle * (1 - middle))
     apart = NormalDist().inv_cdf(power) * math.sqrt(p * (1 - p) + q * (1 - q))
     return math.ceil(((pooled + apart) / (p - q)) ** 2)
-
-
-def _z(level: float) -> float:
-    return NormalDist().inv_cdf((1 + level) / 2)

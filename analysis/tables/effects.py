@@ -9,11 +9,12 @@ from analysis.cohort import Cohort
 from analysis.frames import Run
 from analysis.rows import PAPER
 from analysis.stats.contrasts import contrast, holm
-from analysis.stats.proportions import Count, Interval, combination, episodes_needed, fisher
+from analysis.stats.proportions import combination, episodes_needed, fisher
 from analysis.stats.survival import DRAWN, is_exact, logrank, smallest_p
 from analysis.study import Study
 from analysis.tables.formats import p_value, signed
 from analysis.tables.model import Cell, Line, Table, column, missing, plain, stacked
+from s2m.run.rates import Count, Interval
 
 SIGNS = {2: (1, -1), 4: (1, -1, -1, 1)}
 ONE_SIDED = "‡"

@@ -8,10 +8,10 @@ import numpy as np
 from analysis.cohort import ETA, Cohort
 from analysis.rows import GROUP_TEX, GROUP_TEXT
 from analysis.stats import survival
-from analysis.stats.proportions import wilson
 from analysis.study import Study
 from analysis.tables import formats
 from analysis.tables.model import Cell, Line, Table, column, escape, missing, plain
+from s2m.run.rates import wilson
 
 LEVELS = (3, 5)
 READING = (

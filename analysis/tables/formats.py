@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
 from analysis.stats import survival
-from analysis.stats.proportions import Count, Interval, wilson
 from analysis.stats.survival import Time
 from analysis.tables.model import Cell, plain, stacked
+from s2m.run.rates import Count, Interval, wilson
 
 THOUSANDS = 10_000
 """Budgets from here on show iterations in thousands, as the paper does."""

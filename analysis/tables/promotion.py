@@ -3,7 +3,7 @@
 from typing import Any
 
 from analysis.cohort import Cohort
-from analysis.frames import Run
+from analysis.frames import Evaluation, Run
 from analysis.study import Study
 from analysis.tables.model import Cell, Line, Table, column, missing, plain
 from s2m.config.curriculum import AT_LEAST, CRITERIA
@@ -18,15 +18,16 @@ def unmet(run: Run, k: int) -> dict[str, float] | None:
     """Return the criteria that the episodes of a run with k balls miss; None without episodes."""
     if run.evaluation is None or k not in run.evaluation.reported:
         return None
-    measured = run.evaluation.reported[k].criteria
-    asked, steps = run.config["curriculum"], run.config["task"]["episode_steps"]
-    found = {}
-    for name in CRITERIA:
-        value = measured[name] / steps if name == "length_ratio" else measured[name]
+    asked, found = run.config["curriculum"], {}
+    for name, value in _measured(run, run.evaluation, k).items():
         limit = asked[name] if name == "length_ratio" else asked[name][k - 1]
         if value < limit if name in AT_LEAST else value > limit:
             found[name] = value
     return found
+
+
+def _measured(run: Run, evaluation: Evaluation, k: int) -> dict[str, float]:
+    return evaluation.reported[k].criteria(run.config["task"]["episode_steps"])
 
 
 def _cell(cohort: Cohort, k: int) -> Cell:
@@ -71,6 +72,4 @@ def _record(run: Run, k: int) -> dict[str, Any]:
     found = unmet(run, k)
     if found is None or run.evaluation is None:
         return record | {"passes": None, **dict.fromkeys(CRITERIA)}
-    measured = dict(run.evaluation.reported[k].criteria)
-    measured["length_ratio"] /= run.config["task"]["episode_steps"]
-    return record | {"passes": not found, **{name: measured[name] for name in CRITERIA}}
+    return record | {"passes": not found, **_measured(run, run.evaluation, k)}

@@ -6,11 +6,11 @@ from typing import Any
 
 from analysis.cohort import Cohort
 from analysis.published import published
-from analysis.stats.proportions import Interval, wilson
 from analysis.study import Study
 from analysis.tables import encoders as cells
 from analysis.tables import formats
 from analysis.tables.model import Cell, Line, Table, column, stacked
+from s2m.run.rates import Interval, wilson
 
 INSIDE, OUTSIDE, ONE, NONE = "inside", "outside", "one run", "no run yet"
 BUDGET, SIMULATOR, CURRICULUM = "other budget", "other simulator", "other curriculum"

@@ -4,11 +4,12 @@ from typing import Any
 
 from analysis.frames import Evaluation, KRates, Run, Student
 from analysis.published import published
-from analysis.stats.proportions import Count, Interval, Pairs, newcombe, newcombe_paired, wilson
+from analysis.stats.proportions import Pairs, newcombe, newcombe_paired
 from analysis.study import Study
 from analysis.tables import formats
 from analysis.tables.model import Cell, Line, Table, column, missing, plain, stacked
 from analysis.teacher import choose
+from s2m.run.rates import Count, Interval, wilson
 
 
 def tactset(study: Study) -> Table:

@@ -10,7 +10,7 @@ from s2m.config.env import EnvCfg
 from s2m.env.agents import Agent
 from s2m.env.transport import TransportEnv
 
-Row = dict[str, Any]
+EpisodeRow = dict[str, Any]
 
 
 def run_episodes(
@@ -19,7 +19,7 @@ def run_episodes(
     levels: Sequence[int],
     episodes: int,
     progress: Callable[[int, int], None] = lambda step, alive: None,
-) -> list[Row]:
+) -> list[EpisodeRow]:
     """Run `episodes` episodes for each number of balls in `levels` and return a row for each.
 
     Only the first episode of an environment is used, from its step 0 to its end: taking what
@@ -33,7 +33,7 @@ def run_episodes(
         env.close()
 
 
-def _run(env: TransportEnv, agent: Agent, progress: Callable[[int, int], None]) -> list[Row]:
+def _run(env: TransportEnv, agent: Agent, progress: Callable[[int, int], None]) -> list[EpisodeRow]:
     n, length = env.num_envs, env.max_episode_length
     alive = torch.ones(n, dtype=torch.bool, device=env.device)
     steps, near_edge, outside, dropped, fell, unstable = torch.zeros(

@@ -70,7 +70,7 @@ def collect(
     try:
         teacher = classroom.teacher(env)
         drive = teacher.act if driver is None else driver(env)
-        scaler = Scaler(cfg.task.command, env.device)
+        scaler = Scaler(cfg.task.command).to(env.device)
         steps = np.zeros((n, what.steps), dtype=STEP)
         labels = []
         with torch.inference_mode():
@@ -90,7 +90,7 @@ def collect(
 def _note(row: np.ndarray, env: TransportEnv, scaler: Scaler) -> None:
     """Write down the newest frames that the student sees."""
     observed = env.get_observations()
-    vector = scaler.vector(observed).cpu().numpy()
+    vector = scaler.vector(observed["proprio"], observed["command"]).cpu().numpy()
     newest = vector[:, -PROPRIO_SIZE - COMMAND_SIZE :]
     row["proprio"], row["command"] = np.split(newest, [PROPRIO_SIZE], axis=1)
     row["map"] = np.packbits(observed["tactile"][:, -1].flatten(1).cpu().numpy(), axis=1)

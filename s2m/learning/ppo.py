@@ -36,7 +36,7 @@ class Learner:
         """Build actor and critic with separate encoders; seed torch's own generator first."""
         self.cfg, self.env = cfg, env
         device = str(env.device)
-        self.scaler = Scaler(cfg.task.command, device)
+        self.scaler = Scaler(cfg.task.command).to(device)
         self.obs = self.scaler(env.get_observations())
         """The present observations, scaled."""
         ppo, budget = cfg.ppo, cfg.budget

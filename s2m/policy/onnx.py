@@ -15,7 +15,6 @@ from s2m.config.env import EnvCfg
 from s2m.console.errors import UserError
 from s2m.env.transport import NUM_ACTIONS, TransportEnv
 from s2m.policy.model import Joint
-from s2m.policy.scaling import ball_scaling, command_scale, proprio_scaling
 from s2m.policy.stored import Student, Trained, open_policy
 from s2m.robot.model import LEG_JOINTS, LEGS, MAX_BALLS
 from s2m.run.files import write_json
@@ -28,43 +27,19 @@ TOLERANCE = 1e-4
 OPSET = 17
 
 
-class Vector(nn.Module):
-    """Scales proprioception and command, as `s2m.policy.scaling.Scaler` does."""
-
-    offset: Tensor
-    scale: Tensor
-
-    def __init__(self, policy: Trained | Student) -> None:
-        """Take the fixed numbers of a run's task."""
-        super().__init__()
-        offset, scale = proprio_scaling()
-        self.register_buffer("offset", torch.cat([offset, torch.zeros(COMMAND_SIZE)]))
-        self.register_buffer("scale", torch.cat([scale, command_scale(policy.cfg.task.command)]))
-
-    def forward(self, proprio: Tensor, command: Tensor) -> Tensor:
-        """Return (n, 263)."""
-        return (torch.cat([proprio, command], -1) - self.offset) * self.scale
-
-
 class ExportedTeacher(nn.Module):
     """proprio, command, balls -> actions, clipped as the environment does."""
-
-    ball_offset: Tensor
-    ball_scale: Tensor
 
     def __init__(self, policy: Trained) -> None:
         """Take over the networks of a run."""
         super().__init__()
-        self.vector = Vector(policy)
-        self.actor, self.clip = policy.actor, policy.cfg.task.action.clip
-        offset, scale = ball_scaling()
-        self.register_buffer("ball_offset", offset)
-        self.register_buffer("ball_scale", scale)
+        self.scaler, self.actor = policy.scaler, policy.actor
+        self.clip = policy.cfg.task.action.clip
 
     def forward(self, proprio: Tensor, command: Tensor, balls: Tensor) -> Tensor:
         """Return (n, 12)."""
-        scaled = (balls - self.ball_offset * balls[..., -1:]) * self.ball_scale
-        joined = torch.cat([self.vector(proprio, command), self.actor.encode(scaled)], -1)
+        code = self.actor.encode(self.scaler.balls(balls))
+        joined = torch.cat([self.scaler.vector(proprio, command), code], -1)
         # The policy splits its first weight to spare a gradient, which ONNX cannot tell.
         first, *rest = self.actor.mlp
         assert isinstance(first, Joint)
@@ -78,14 +53,15 @@ class ExportedStudent(nn.Module):
     def __init__(self, policy: Student) -> None:
         """Take over the network of a student."""
         super().__init__()
-        self.vector = Vector(policy)
-        self.student, self.clip = policy.actor, policy.cfg.task.action.clip
+        self.scaler, self.student = policy.scaler, policy.actor
+        self.clip = policy.cfg.task.action.clip
 
     def forward(
         self, proprio: Tensor, command: Tensor, tactile: Tensor, memory: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Return (n, 12) and the memory for the next step."""
-        actions, after = self.student.step(self.vector(proprio, command), tactile, memory)
+        vector = self.scaler.vector(proprio, command)
+        actions, after = self.student.step(vector, tactile, memory)
         return actions.clamp(-self.clip, self.clip), after
 
 

@@ -8,7 +8,7 @@ control step: every sample is learned from several times.
 
 import torch
 from tensordict import TensorDict
-from torch import Tensor
+from torch import Tensor, nn
 
 from s2m.config.task import CommandCfg
 from s2m.robot.model import BALL_RADIUS, LEG_JOINTS, LEGS, MAX_BALLS, ROBOT
@@ -57,32 +57,40 @@ def ball_scaling() -> tuple[Tensor, Tensor]:
     return offset, torch.tensor(BALL)
 
 
-class Scaler:
+class Scaler(nn.Module):
     """Turns what an environment shows into what networks see: `vector` and both ball histories."""
 
-    def __init__(self, command: CommandCfg, device: torch.device | str = "cpu") -> None:
-        """Put offsets and scales on a device."""
-        offset, scale = proprio_scaling()
-        self.offset = torch.cat([offset, torch.zeros(COMMAND_SIZE)]).to(device)
-        self.scale = torch.cat([scale, command_scale(command)]).to(device)
-        offset, scale = ball_scaling()
-        # Of full shape: broadcasting over rows of 14 numbers would take several times as long.
-        self.ball_scale = scale.repeat(BALL_FRAMES, MAX_BALLS, 1).to(device)
-        self.ball_offset = (offset * scale).tolist()
+    offset: Tensor
+    scale: Tensor
+    ball_scale: Tensor
 
-    def __call__(self, observed: TensorDict) -> TensorDict:
+    def __init__(self, command: CommandCfg) -> None:
+        """Take the fixed numbers of a task; they follow from its config, no checkpoint has them."""
+        super().__init__()
+        offset, scale = proprio_scaling()
+        of_ball, ball_scale = ball_scaling()
+        fixed = {
+            "offset": torch.cat([offset, torch.zeros(COMMAND_SIZE)]),
+            "scale": torch.cat([scale, command_scale(command)]),
+            # Of full shape: broadcasting over rows of 14 numbers would take several times as long.
+            "ball_scale": ball_scale.repeat(BALL_FRAMES, MAX_BALLS, 1),
+        }
+        for name, values in fixed.items():
+            self.register_buffer(name, values, persistent=False)
+        self.ball_offset: list[float] = (of_ball * ball_scale).tolist()
+
+    def forward(self, observed: TensorDict) -> TensorDict:
         """Return vector (n, 263), that is proprioception and command, balls and balls_clean."""
         scaled = {
-            "vector": self.vector(observed),
+            "vector": self.vector(observed["proprio"], observed["command"]),
             "balls": self.balls(observed["balls"]),
             "balls_clean": self.balls(observed["balls_clean"]),
         }
         return TensorDict(scaled, batch_size=observed.batch_size, device=observed.device)
 
-    def vector(self, observed: TensorDict) -> Tensor:
-        """Return proprioception and command (n, 263), scaled."""
-        vector = torch.cat([observed["proprio"], observed["command"]], -1)
-        return vector.sub_(self.offset).mul_(self.scale)
+    def vector(self, proprio: Tensor, command: Tensor) -> Tensor:
+        """Return proprioception (n, 258) and command (n, 5), scaled, as one vector (n, 263)."""
+        return torch.cat([proprio, command], -1).sub_(self.offset).mul_(self.scale)
 
     def balls(self, balls: Tensor) -> Tensor:
         """Scale balls (n, H, N, 14); empty slots, whose activity is 0, stay all zero."""

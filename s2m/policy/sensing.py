@@ -57,7 +57,8 @@ class TactileAgent:
         """Return the actions (n, 12) for the present step; call it once per step."""
         with torch.inference_mode():
             fresh = (self.env.episode_length_buf == 0).unsqueeze(-1)
-            vector = self.scaler.vector(self.env.get_observations())
+            observed = self.env.get_observations()
+            vector = self.scaler.vector(observed["proprio"], observed["command"])
             memory = self.memory.masked_fill(fresh, 0.0)
             self.felt = self.plate.read()
             actions, self.memory = self.student.step(vector, self.felt, memory)

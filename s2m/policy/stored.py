@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import torch
 from tensordict import TensorDict
@@ -30,13 +31,21 @@ from s2m.task.observations import BALL_FRAMES, BALL_SIZE, PROPRIO_FRAMES, PROPRI
 OF_AGENTS = ("agent", "task", "sim")
 """Settings that only a reference agent leaves open."""
 
+Cfg = TypeVar("Cfg", RunCfg, StudentCfg)
 
-class Policy:
+
+class Policy(Generic[Cfg]):
     """What the policies of all run folders share."""
 
-    def __init__(self, folder: RunFolder) -> None:
-        """Take a run folder; the policy is loaded when it is first used."""
+    def __init__(self, folder: RunFolder, kind: type[Cfg]) -> None:
+        """Take a run folder and its config; the policy is loaded when it is first used."""
         self.folder = folder
+        self.cfg = from_dict(kind, folder.config())
+
+    @cached_property
+    def scaler(self) -> Scaler:
+        """What stands between an environment and the network."""
+        return Scaler(self.cfg.task.command)
 
     @cached_property
     def checkpoint(self) -> checkpoint.Checkpoint:
@@ -59,15 +68,15 @@ class Policy:
         )
 
 
-class Trained(Policy):
+class Trained(Policy[RunCfg]):
     """A run's config and the actor of its newest sound checkpoint."""
 
     def __init__(self, path: Path | str) -> None:
         """Open a run folder that was trained."""
-        super().__init__(RunFolder.open(path))
-        if self.folder.kind is STUDENT:
+        folder = RunFolder.open(path)
+        if folder.kind is STUDENT:
             raise UserError(f"{path} is a student: allowed here is a run that was trained")
-        self.cfg = from_dict(RunCfg, self.folder.config())
+        super().__init__(folder, RunCfg)
 
     @property
     def top(self) -> int:
@@ -96,11 +105,6 @@ class Trained(Policy):
             raise self.misfit(error) from error
         return actor.eval()
 
-    @cached_property
-    def scaler(self) -> Scaler:
-        """What stands between an environment and the network."""
-        return Scaler(self.cfg.task.command)
-
     def act(self, observed: TensorDict) -> torch.Tensor:
         """Return deterministic actions (n, 12) for what an environment shows: the policy."""
         with torch.inference_mode():
@@ -111,7 +115,7 @@ class Trained(Policy):
         if self.cfg.agent in AGENTS:
             return AGENTS[self.cfg.agent](env)
         self.actor.to(env.device)
-        self.scaler = Scaler(self.cfg.task.command, env.device)
+        self.scaler.to(env.device)
         if self.cfg.agent == LEARNER:
             return lambda: self.act(env.get_observations())
         # Exploration is the point of a control that has learned nothing.
@@ -119,13 +123,12 @@ class Trained(Policy):
         return lambda: self.act(env.get_observations()) + std * draw()
 
 
-class Student(Policy):
+class Student(Policy[StudentCfg]):
     """A student's config and the network of its newest sound checkpoint."""
 
     def __init__(self, path: Path | str) -> None:
         """Open a run folder that was distilled."""
-        super().__init__(RunFolder.open(path))
-        self.cfg = from_dict(StudentCfg, self.folder.config())
+        super().__init__(RunFolder.open(path), StudentCfg)
 
     @property
     def top(self) -> int:
@@ -144,8 +147,7 @@ class Student(Policy):
 
     def agent(self, env: TransportEnv, faults: FaultsCfg | None = None) -> TactileAgent:
         """Return the policy as an agent of an environment, whose plate may have faults."""
-        scaler = Scaler(self.cfg.task.command, env.device)
-        return TactileAgent(self.actor.to(env.device), scaler, env, faults)
+        return TactileAgent(self.actor.to(env.device), self.scaler.to(env.device), env, faults)
 
 
 def open_policy(path: Path | str) -> Trained | Student:

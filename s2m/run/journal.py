@@ -15,7 +15,7 @@ from s2m.console.errors import UserError
 from s2m.run.files import LineFile, is_count, read_lines, read_lines_backwards, write_file
 from s2m.run.folder import RunFolder
 from s2m.run.lines import from_line, to_line
-from s2m.run.metrics import ITERATION, Row, merge, newest_rows, read_table, write_table
+from s2m.run.metrics import ITERATION, MetricsRow, merge, newest_rows, read_table, write_table
 
 if TYPE_CHECKING:
     import pandas
@@ -26,7 +26,7 @@ KEPT = 32
 
 log = logging.getLogger(__name__)
 
-Entry = tuple[int, Row]
+Entry = tuple[int, MetricsRow]
 
 
 class Journal:
@@ -40,7 +40,7 @@ class Journal:
         self.unreadable = 0
         """Damaged lines that the last reading of all rows skipped."""
 
-    def append(self, iteration: int, row: Row) -> None:
+    def append(self, iteration: int, row: MetricsRow) -> None:
         """Add the metrics of an iteration with one write; rows may have different metrics."""
         if ITERATION in row:
             raise ValueError(f"a metric cannot be named '{ITERATION}'")
@@ -94,14 +94,14 @@ class Journal:
             rows = {i: {n: row[n] for n in names if n in row} for i, row in rows.items()}
         return merge(read_table(self._metrics, names), rows, limit)
 
-    def _replay(self) -> tuple[dict[int, Row], float]:
+    def _replay(self) -> tuple[dict[int, MetricsRow], float]:
         """Return the rows of the journal that hold, and the iteration up to which stored ones do.
 
         A line that cannot be read is skipped with a warning; a torn last line is no line yet. A row
         at or before the iteration of the one above it takes back what came later, even if the line
         that said so is lost, or if the row above is the last of an orphan.
         """
-        rows: dict[int, Row] = {}
+        rows: dict[int, MetricsRow] = {}
         limit = math.inf
         above = -math.inf
         self.unreadable = 0
@@ -152,7 +152,7 @@ class Journal:
         Up to `KEPT` of them cost one read at the end of the journal; only for those that a longer
         tail or a rewind asks for, the Parquet file is opened.
         """
-        rows: dict[int, Row] = {}
+        rows: dict[int, MetricsRow] = {}
         limit = math.inf
         for line in read_lines_backwards(self._path):
             if len(rows) >= n:
@@ -169,7 +169,7 @@ class Journal:
         return found
 
 
-def _line(iteration: int, row: Row) -> str:
+def _line(iteration: int, row: MetricsRow) -> str:
     return to_line({ITERATION: iteration, "row": row})
 
 

@@ -22,7 +22,7 @@ SUMS = b"s2m-crc32"
 """Key of the table's metadata under which each column has its checksum: those of Parquet cover the
 values, but neither their names nor what else stands at the end of the file."""
 
-Row = dict[str, float]
+MetricsRow = dict[str, float]
 
 
 def deterministic(frame: "pandas.DataFrame") -> "pandas.DataFrame":
@@ -82,7 +82,9 @@ def write_table(path: Path, table: "pyarrow.Table") -> None:
         )
 
 
-def merge(stored: "pyarrow.Table | None", rows: dict[int, Row], limit: float) -> "pyarrow.Table":
+def merge(
+    stored: "pyarrow.Table | None", rows: dict[int, MetricsRow], limit: float
+) -> "pyarrow.Table":
     """Return a table of the stored rows up to iteration `limit` and, in preference, of `rows`.
 
     A metric that a row lacks is null. The columns are sorted, those without any value are dropped:
@@ -105,7 +107,7 @@ def merge(stored: "pyarrow.Table | None", rows: dict[int, Row], limit: float) ->
     return table.select([ITERATION, *sorted(set(names) - {ITERATION})])
 
 
-def newest_rows(path: Path, n: int, limit: float) -> list[tuple[int, Row]]:
+def newest_rows(path: Path, n: int, limit: float) -> list[tuple[int, MetricsRow]]:
     """Return the last `n` stored rows up to iteration `limit`, without their missing metrics."""
     stored = read_table(path)
     if stored is None:

@@ -133,7 +133,8 @@ class Distiller(Work):
         return watch
 
     def _agent(self, env: TransportEnv) -> TactileAgent:
-        return TactileAgent(self.learner.student, Scaler(self.cfg.task.command, env.device), env)
+        scaler = Scaler(self.cfg.task.command).to(env.device)
+        return TactileAgent(self.learner.student, scaler, env)
 
     def _learn(self, data: DataSet, done: int, epochs: int) -> None:
         """Go through all batches of an epoch, or those that are left of it."""

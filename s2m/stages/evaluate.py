@@ -18,45 +18,34 @@ from s2m.config.env import EnvCfg
 from s2m.config.evaluate import EvaluateCfg, EvaluationCfg, FaultsCfg
 from s2m.console.errors import UserError
 from s2m.console.terminal import in_place
-from s2m.env.episodes import Row, run_episodes
+from s2m.env.episodes import EpisodeRow, run_episodes
 from s2m.policy.stored import Student, Trained, cast, open_policy
 from s2m.run.events import Events
 from s2m.run.files import replacing
 from s2m.run.folder import RunFolder
 from s2m.run.lock import RunLock
+from s2m.run.rates import Count, rates_of_rows, wilson
 from s2m.run.status import FINISHED, STOPPED
 from s2m.run.stopping import StopRequest, stop_signals
 from s2m.stages.attempt import make_sure
 from s2m.stages.progress import Progress
 
 
-def summary(rows: list[Row]) -> Table:
+def summary(rows: list[EpisodeRow]) -> Table:
     """Tabulate success rates with Wilson intervals and the promotion measures, per k."""
-    from statsmodels.stats.proportion import proportion_confint
-
-    def rate(group: list[Row], name: str) -> str:
-        hits = sum(row[name] for row in group)
-        low, high = proportion_confint(hits, len(group), method="wilson")
-        return f"{100 * hits / len(group):.0f} [{100 * low:.0f}, {100 * high:.0f}]"
-
     table = Table("k", "episodes", "no-drop %", "strict %", "length", "margin", "dangerous",
                   "edge", "v error", "yaw error")  # fmt: skip
-    for k in sorted({row["k"] for row in rows}):
-        group = [row for row in rows if row["k"] == k]
-        steps = sum(row["steps"] for row in group)
-        per_step = [
-            sum(row[name] for row in group) / steps for name in ("near_edge_steps", "outside_steps")
-        ]
-        weighted = [
-            sum(row[name] * row["steps"] for row in group) / steps
-            for name in ("minimum_margin", "linear_error", "yaw_error")
-        ]
-        values = [steps / len(group), weighted[0], *per_step, *weighted[1:]]
+    for k, rates in rates_of_rows(rows).items():
+        values = [rates.steps, *rates.over_steps.values()]
         numbers = [f"{value:.3f}" if value < 10 else f"{value:.0f}" for value in values]
-        table.add_row(
-            str(k), str(len(group)), rate(group, "no_drop"), rate(group, "strict"), *numbers
-        )
+        successes = [_percent(rates.count(metric)) for metric in ("no_drop", "strict")]
+        table.add_row(str(k), str(rates.n), *successes, *numbers)
     return table
+
+
+def _percent(count: Count) -> str:
+    low, high = wilson(count)
+    return f"{100 * count.hits / count.n:.0f} [{100 * low:.0f}, {100 * high:.0f}]"
 
 
 def evaluate(
@@ -114,23 +103,21 @@ def environment(base: EnvCfg, cfg: EvaluationCfg) -> EnvCfg:
     return replace(base, permute=permute, seed=cfg.seed)
 
 
-def _result(trained: Trained | Student, cfg: EvaluationCfg, rows: list[Row]) -> dict[str, Any]:
-    summary = {}
-    for k in cfg.levels:
-        group = [row for row in rows if row["k"] == k]
-        rates = {name: sum(row[name] for row in group) for name in ("strict", "no_drop")}
-        summary[str(k)] = {"n": len(group), **rates}
+def _result(
+    trained: Trained | Student, cfg: EvaluationCfg, rows: list[EpisodeRow]
+) -> dict[str, Any]:
+    found = rates_of_rows(rows)
     return {
         "iteration": trained.checkpoint.iteration,
         "checkpoint": trained.checkpoint.path.name,
         "settings": asdict(cfg),
         "episodes": "episodes.parquet",
         "selection": "selection.parquet",
-        "successes": summary,
+        "successes": {str(k): found[k].successes() for k in cfg.levels},
     }
 
 
-def _write_parquet(path: Path, rows: list[Row]) -> None:
+def _write_parquet(path: Path, rows: list[EpisodeRow]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -203,7 +190,9 @@ def _stage(cfg: EvaluateCfg, words: list[str]) -> EvaluationCfg:
     )
 
 
-def _replace_evaluation(cfg: EvaluateCfg, stage: EvaluationCfg, console: Console) -> list[Row]:
+def _replace_evaluation(
+    cfg: EvaluateCfg, stage: EvaluationCfg, console: Console
+) -> list[EpisodeRow]:
     import pyarrow.parquet as pq
 
     folder = RunFolder.open(cfg.run)

@@ -69,7 +69,7 @@ def _tail_shares(share: float, most: int, dtype: torch.dtype, device: torch.devi
     return (weight - rank).clamp(0, 1) / weight.clamp(min=1e-9)
 
 
-def roll_pitch(gravity: Tensor) -> Tensor:
+def tilt(gravity: Tensor) -> Tensor:
     """Roll and pitch in radians from gravity in the base frame, (..., 3) -> (..., 2).
 
     Right beyond 90 degrees of roll too.

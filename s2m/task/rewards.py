@@ -19,12 +19,12 @@ TERMS = (
 """The terms by the names of their weights: means over the balls first."""
 
 
-def support_margin(scene: Scene) -> Tensor:
+def margin(scene: Scene) -> Tensor:
     """r_margin, mean over balls: mu_i within [0, 1]."""
     return scene.margin.clamp(0, 1)
 
 
-def margin_tail(scene: Scene, share: float) -> Tensor:
+def tail(scene: Scene, share: float) -> Tensor:
     """r_tail: CVaR of the margins."""
     return geometry.tail_mean(scene.margin, scene.active, share)
 
@@ -85,12 +85,12 @@ def reward_terms(
 ) -> Tensor:
     """All weighted terms in the order of TERMS, (12, n); their sum times dt is the reward."""
     distance, joined = geometry.pair_distances(state.ball_position, scene.active)
-    per_ball = [support_margin(scene), edge(scene), velocity_xy(scene), velocity_z(scene)]
+    per_ball = [margin(scene), edge(scene), velocity_xy(scene), velocity_z(scene)]
     # (4, N, n): as rows over the environments.
     per_ball = torch.stack([term.T for term in per_ball])
     terms = [
         *geometry.masked_mean(per_ball, scene.active.T, axis=-2),
-        margin_tail(scene, cfg.tail_share),
+        tail(scene, cfg.tail_share),
         spacing(distance, joined, cfg.d_max),
         spacing_tail(distance, joined, cfg.tail_share),
         dangerous(scene),

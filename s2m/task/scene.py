@@ -55,5 +55,5 @@ def observe(state: TransportState, command: Tensor, danger: Tensor) -> Scene:
         plate_velocity=plate_velocity(state),
         linear_error=torch.hypot(off_x, off_y),
         yaw_error=(state.angular_velocity[:, 2] - command[:, 2]).abs(),
-        tilt=geometry.roll_pitch(state.gravity),
+        tilt=geometry.tilt(state.gravity),
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from s2m.run.metrics import ITERATION, Row, merge
+from s2m.run.metrics import ITERATION, MetricsRow, merge
 from s2m.tracking.panels import THRESHOLD, THROUGHPUT
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ MEDIA = "media/"
 NOT_JOURNALLED = ("_", MEDIA, THRESHOLD, THROUGHPUT)
 """Starts of keys that W&B has and the journal has not."""
 
-Entry = tuple[int, Row]
+Entry = tuple[int, MetricsRow]
 
 
 def replay(rows: Iterable[Mapping[str, Any]]) -> "pyarrow.Table":
     """Return the table that W&B's rows, in the order of their steps, stand for."""
-    kept: dict[int, Row] = {}
+    kept: dict[int, MetricsRow] = {}
     for row in rows:
         if row.get(REWIND) is not None:
             limit = float(row[REWIND])

@@ -9,11 +9,12 @@ from analysis.command import main
 from analysis.docs import section
 from analysis.publish import FIGURES, PAGES, ROOT, places, read
 from analysis.sources.local import load
-from analysis.stats.proportions import Count, fisher
+from analysis.stats.proportions import fisher
 from analysis.stats.survival import logrank
 from analysis.study import make_study
 from analysis.tables.formats import p_value
 from s2m.run.folder import find_runs, unfinished
+from s2m.run.rates import Count
 
 RUNS = ROOT / "results" / "desktop"
 SLOTS = ROOT / "results" / "slots"

@@ -12,7 +12,7 @@ from typing import Any
 
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
-from s2m.run.metrics import Row
+from s2m.run.metrics import MetricsRow
 from s2m.run.status import CODES
 from s2m.stages.attempt import Work
 from s2m.stages.execute import execute
@@ -60,7 +60,7 @@ def striking_at(
                 due = False
                 strike()
 
-        def appending(journal: Journal, at: int, row: Row) -> None:
+        def appending(journal: Journal, at: int, row: MetricsRow) -> None:
             append(journal, at, row)
             reached(at)
 

@@ -87,7 +87,7 @@ def make_run():
         for time in range(length):
             _note(steps[:, time], env, scaler)
             observed = env.get_observations()
-            vectors.append(scaler.vector(observed))
+            vectors.append(scaler.vector(observed["proprio"], observed["command"]))
             stacks.append(observed["tactile"])
             env.step(torch.randn(4, 12, generator=generator))
         env.close()

@@ -1,4 +1,4 @@
-"""The one model of all encoders: what it sees, how it is scaled, where exploration starts."""
+"""The one model of all encoders: what it sees and where exploration starts."""
 
 import pytest
 import torch
@@ -12,23 +12,17 @@ from s2m.encoders.symmetry import audit
 from s2m.env.transport import TransportEnv
 from s2m.learning.ppo import Learner, Storage
 from s2m.policy.model import Joint
-from s2m.policy.scaling import Scaler, ball_scaling, command_scale, proprio_scaling
-from s2m.robot.model import ROBOT
+from s2m.policy.scaling import Scaler
 
 
 @pytest.fixture(scope="module")
-def raw():
+def observations():
     env = TransportEnv(EnvCfg(num_envs=6), balls=torch.tensor([1, 2, 3, 4, 5, 5]))
     for _ in range(8):
         env.step(torch.randn(6, 12))
     observed = env.get_observations()
     env.close()
-    return observed
-
-
-@pytest.fixture(scope="module")
-def observations(raw):
-    return Scaler(CommandCfg())(raw)
+    return Scaler(CommandCfg())(observed)
 
 
 def make(name, *words):
@@ -72,35 +66,6 @@ def test_exploration_starts_about_the_default_pose(observations):
     assert torch.allclose(learner.actor.output_std, torch.tensor(0.7))
 
 
-def test_scaling_maps_the_resting_robot_to_zero():
-    offset, scale = proprio_scaling()
-    rest = torch.zeros(6, 43)
-    rest[:, 5], rest[:, 42] = -1.0, ROBOT.stance_height
-    assert offset.shape == scale.shape == (258,)
-    assert not ((rest.flatten() - offset) * scale).abs().max() > 1e-6
-    offset, scale = ball_scaling()
-    centre = torch.zeros(14)
-    centre[2] = ROBOT.plate_height + 0.055
-    assert not ((centre - offset) * scale).abs().max() > 1e-6
-    edge = torch.tensor([0.112, 0.0755])
-    assert torch.allclose(edge * scale[:2], torch.ones(2))
-
-
-def test_the_scaler_leaves_empty_slots_empty_and_scales_the_others(raw, observations):
-    offset, scale = ball_scaling()
-    for group in ("balls", "balls_clean"):
-        seen = raw[group][..., -1] > 0
-        assert seen.any() and not seen.all()
-        expected = (raw[group] - offset) * scale
-        assert torch.allclose(observations[group][seen], expected[seen], atol=1e-6)
-        assert not observations[group][~seen].any()
-        assert torch.equal(observations[group][..., -1], raw[group][..., -1])
-    vector = torch.cat([raw["proprio"], raw["command"]], -1)
-    offset, scale = proprio_scaling()
-    assert torch.allclose(observations["vector"][:, :258], (vector[:, :258] - offset) * scale)
-    assert observations["vector"].shape == (6, 263)
-
-
 def test_the_learner_sees_scaled_observations():
     learner = make("pfds")
     for _ in range(2):
@@ -132,12 +97,6 @@ def test_the_first_layer_is_linear_in_vector_and_code_and_learns_as_one():
         gradients.append(torch.autograd.grad(out.square().sum(), [code, *layer.parameters()]))
     for whole, joint in zip(*gradients, strict=True):
         torch.testing.assert_close(whole, joint)
-
-
-def test_commands_fill_the_unit_box_and_an_absent_one_is_zero():
-    largest = torch.tensor([0.5, 0.2, 0.3])
-    assert torch.allclose(command_scale(CommandCfg())[:3] * largest, torch.ones(3))
-    assert command_scale(CommandCfg(linear_y=0.0))[1] == 0
 
 
 def test_the_audit_changes_nothing_but_the_balls(observations):

@@ -2,15 +2,13 @@
 
 import csv
 from dataclasses import asdict
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 import torch
 
-from analysis.sources.episodes import summarise
 from s2m.config.compose import load
-from s2m.config.curriculum import CRITERIA
+from s2m.config.curriculum import CurriculumCfg
 from s2m.config.env import EnvCfg
 from s2m.config.evaluate import EvaluationCfg
 from s2m.config.run import RunCfg
@@ -22,13 +20,13 @@ from s2m.evaluate import main
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.lock import RunLock
+from s2m.run.rates import rates_of_rows
 from s2m.run.status import FINISHED, STOPPED
 from s2m.run.stopping import StopRequest
 from s2m.stages.evaluate import environment, evaluate, summary
 from s2m.stages.execute import execute
 from s2m.stages.progress import Progress
-
-RUNS = Path(__file__).parents[2] / "results" / "desktop" / "encoders"
+from s2m.task.curriculum import Curriculum
 
 
 def test_one_row_per_episode_with_consistent_columns():
@@ -92,6 +90,26 @@ def test_summary_has_wilson_intervals():
     table = summary(rows)
     cells = [list(column.cells)[0] for column in table.columns]
     assert cells[2] == "100 [72, 100]"
+
+
+def test_summary_shows_means_over_steps():
+    ended = {"dropped": True, "fell": False, "unstable": False, "no_drop": False, "strict": False}
+    kept = {"dropped": False, "fell": False, "unstable": False, "no_drop": True, "strict": True}
+    errors = {"linear_error": 0.1, "yaw_error": 0.2}
+    rows = [
+        {"k": 2, "steps": 20, "near_edge_steps": 8, "outside_steps": 2, "minimum_margin": 0.1,
+         **ended, **errors},
+        {"k": 2, "steps": 80, "near_edge_steps": 0, "outside_steps": 0, "minimum_margin": 0.6,
+         **kept, **errors},
+        {"k": 1, "steps": 9, "near_edge_steps": 0, "outside_steps": 0, "minimum_margin": 0.7,
+         **kept, **errors},
+    ]  # fmt: skip
+    shown = [list(cells) for cells in zip(*(c.cells for c in summary(rows).columns), strict=True)]
+    assert shown == [
+        ["1", "1", "100 [21, 100]", "100 [21, 100]", "9.000", "0.700", "0.000", "0.000", "0.100",
+         "0.200"],
+        ["2", "2", "50 [9, 91]", "50 [9, 91]", "50", "0.500", "0.080", "0.020", "0.100", "0.200"],
+    ]  # fmt: skip
 
 
 def test_command_writes_rows(tmp_path):
@@ -220,14 +238,24 @@ def test_bad_input_is_one_line(words, line):
     assert str(error.value).startswith(line) and "\n" not in str(error.value)
 
 
-def test_promotion_measures_are_those_of_the_analysis():
-    path = next(RUNS.glob("dshc-s40-*/episodes.parquet"))
-    shown = summary(pq.read_table(path).to_pylist())
-    cells = zip(*(column.cells for column in shown.columns), strict=True)
-    for (k, *_, length, margin, dangerous, edge, linear, yaw), (balls, rates) in zip(
-        cells, summarise(path).items(), strict=True
-    ):
-        assert k == str(balls)
-        told = (float(x) for x in (length, margin, dangerous, edge, linear, yaw))
-        for value, name in zip(told, CRITERIA, strict=True):
-            assert value == pytest.approx(rates.criteria[name], abs=0.5 if value > 10 else 5e-4)
+def test_promotion_measures_are_those_of_the_curriculum():
+    n, length = 12, 150
+    seen = {}
+
+    def agent(env):
+        seen["env"] = env
+        return AGENTS["zero"](env)
+
+    curriculum = Curriculum(CurriculumCfg(window=n), n, length, "cpu")
+
+    def watch(step, alive):
+        outcome = seen["env"].outcome
+        curriculum.record(outcome.scene)
+        curriculum.finish((outcome.terminated | outcome.timed_out).nonzero().squeeze(-1))
+
+    cfg = EnvCfg(task=TaskCfg(episode_steps=length), seed=1)
+    rates = rates_of_rows(run_episodes(cfg, agent, [3], n, watch))[3]
+    assert 0 < rates.no_drop < n and rates.over_steps["edge"] > 0
+    # At the end its window holds the episodes that began at step 0: those of the evaluation.
+    computed = {item.name: item.value for item in curriculum.criteria()}
+    assert rates.criteria(length) == pytest.approx(computed, rel=1e-5)

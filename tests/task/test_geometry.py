@@ -70,7 +70,7 @@ def test_pairs_are_those_of_two_active_balls():
 def test_roll_is_right_beyond_ninety_degrees():
     angles = torch.tensor([0.0, 30.0, 89.0, 91.0, 150.0, -120.0]).deg2rad()
     gravity = torch.stack([torch.zeros(6), -angles.sin(), -angles.cos()], -1)
-    assert torch.allclose(geometry.roll_pitch(gravity)[:, 0], angles, atol=1e-6)
+    assert torch.allclose(geometry.tilt(gravity)[:, 0], angles, atol=1e-6)
 
 
 @pytest.mark.parametrize(

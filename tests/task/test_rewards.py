@@ -29,6 +29,11 @@ def terms(state, command=STILL, danger=DANGER):
     return dict(zip(rewards.TERMS, values.squeeze(-1).tolist(), strict=True))
 
 
+def test_each_term_has_a_function_and_a_weight_of_its_name():
+    assert all(callable(getattr(rewards, name)) for name in rewards.TERMS)
+    assert all(isinstance(getattr(RewardCfg(), name), float) for name in rewards.TERMS)
+
+
 def test_margin_is_three_times_the_mean(make_state):
     assert terms(make_state([THREE]))["margin"] == pytest.approx(3.0 * (1.0 + 0.5 + 0.2) / 3)
 

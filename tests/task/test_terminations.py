@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from s2m.config.task import TaskCfg
-from s2m.task.geometry import roll_pitch
+from s2m.task.geometry import tilt
 from s2m.task.terminations import ball_dropped, robot_fell
 
 
@@ -30,7 +30,7 @@ def test_inactive_slots_cannot_drop(make_state):
 
 
 def fell_over(state):
-    return robot_fell(state, roll_pitch(state.gravity), TaskCfg())
+    return robot_fell(state, tilt(state.gravity), TaskCfg())
 
 
 @pytest.mark.parametrize(("roll", "fell"), [(0, False), (89, False), (91, True), (-100, True)])

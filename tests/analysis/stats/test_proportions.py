@@ -1,46 +1,23 @@
-"""Rates against statsmodels and scipy, and the numbers a reader can check by hand."""
-
-import math
+"""Differences of rates against statsmodels and scipy, and numbers a reader can check by hand."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+from statsmodels.stats.proportion import confint_proportions_2indep
 
 from analysis.stats.proportions import (
-    Count,
-    Interval,
     Pairs,
     combination,
     episodes_needed,
     fisher,
     newcombe,
     newcombe_paired,
-    wilson,
 )
+from s2m.run.rates import Count, Interval, wilson
 
 counts = st.integers(1, 300).flatmap(lambda n: st.integers(0, n).map(lambda hits: Count(hits, n)))
-
-
-@given(counts)
-def test_wilson_is_that_of_statsmodels_and_scipy(count):
-    low, high = proportion_confint(count.hits, count.n, method="wilson")
-    other = stats.binomtest(count.hits, count.n).proportion_ci(method="wilson")
-    assert wilson(count) == pytest.approx((low, high), abs=1e-12)
-    assert wilson(count) == pytest.approx((other.low, other.high), abs=1e-12)
-    assert count.rate in wilson(count)
-
-
-def test_wilson_at_the_rates_of_the_paper():
-    assert [round(100 * x, 1) for x in wilson(Count(98, 100))] == [93.0, 99.4]
-    assert [round(100 * x, 1) for x in wilson(Count(100, 100))] == [96.3, 100.0]
-    assert [round(100 * x, 1) for x in wilson(Count(0, 100))] == [0.0, 3.7]
-    assert [round(100 * x, 1) for x in wilson(Count(75, 100))] == [65.7, 82.5]
-    assert [round(100 * x, 1) for x in wilson(Count(54, 100))] == [44.3, 63.4]
-    assert wilson(Count(0, 0)) == (0, 1)
-    assert math.isnan(Count(0, 0).rate)
 
 
 @given(counts, counts)

@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from analysis.stats.proportions import Count, Interval
 from analysis.stats.survival import Time
 from analysis.tables.formats import (
     advancement,
@@ -16,6 +15,7 @@ from analysis.tables.formats import (
     short,
     signed,
 )
+from s2m.run.rates import Count, Interval
 
 CENSORED = Time(30_000, False)
 
