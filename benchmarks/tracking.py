@@ -16,9 +16,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import psutil
 from rich.console import Console
 from rich.table import Table
 
@@ -29,7 +31,6 @@ from s2m.run.journal import Journal
 from s2m.run.lock import RunLock
 from s2m.run.status import FINISHED
 from s2m.tracking.mirror import Mirror
-from s2m.tracking.processes import descendants
 from tests.tracking.standin.server import KEY
 
 ROWS, PACE_SECONDS = 120, 0.5
@@ -37,7 +38,6 @@ ROWS, PACE_SECONDS = 120, 0.5
 CALLS = 300
 """Iterations logged with the client inside the process, which needs no pace."""
 METRICS = 45
-TICK = os.sysconf("SC_CLK_TCK")
 BOUND = 0.02
 
 
@@ -63,14 +63,12 @@ class Tree:
         self.seconds: dict[int, float] = {}
 
     def look(self) -> float:
-        for pid in descendants(os.getpid()):
-            if pid == self.without:
+        for process in psutil.Process().children(recursive=True):
+            if process.pid == self.without:
                 continue
-            try:
-                words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            self.seconds[pid] = (int(words[11]) + int(words[12])) / TICK
+            with suppress(psutil.Error):
+                spent = process.cpu_times()
+                self.seconds[process.pid] = spent.user + spent.system
         return sum(self.seconds.values())
 
 

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from s2m.run.process import is_zombie, stat
+import psutil
+
+from s2m.run.process import begun
 
 
 class Daemons:
@@ -36,14 +38,14 @@ class Daemons:
             )
         self._children[name] = child
         record = self._folder / "run" / f"{name}.started"
-        record.write_text(f"{child.pid} {_start_time(child.pid)}")
+        record.write_text(f"{child.pid} {begun(child.pid)}")
 
     def running(self) -> dict[str, int]:
         """Return the process ids of the live daemons by name."""
         found = {}
         for record in sorted(self._folder.glob("run/*.started")):
-            process, started = record.read_text().split()
-            if _start_time(int(process)) == started:
+            process, started = record.read_text().split(" ", 1)
+            if begun(int(process)) == started:
                 found[record.stem] = int(process)
         return found
 
@@ -73,6 +75,7 @@ def find_processes(variables: list[set[str]]) -> set[int]:
     """Return the processes that began with one variable (`NAME=value`) out of each given set."""
     wanted = [{text.encode() for text in choice} for choice in variables]
     found = set()
+    # psutil reads up to the first gap, and slurmstepd writes its title over the first variables.
     for entry in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):
             present = set(entry.read_bytes().split(b"\0"))
@@ -83,11 +86,11 @@ def find_processes(variables: list[set[str]]) -> set[int]:
 
 def kill(processes: set[int]) -> None:
     """Kill and wait for the end; parents go first, lest they report the end of their children."""
-    begun = {process: _start_time(process) for process in processes}
+    meant = {process: begun(process) for process in processes}
     for process in sorted(processes, key=lambda process: _parent(process) in processes):
         _send(process, signal.SIGKILL)
     deadline = time.monotonic() + 5
-    while any(begun[process] and _start_time(process) == begun[process] for process in processes):
+    while any(meant[process] and begun(process) == meant[process] for process in processes):
         if time.monotonic() > deadline:
             break
         time.sleep(0.02)
@@ -98,15 +101,9 @@ def _send(process: int, how: signal.Signals) -> None:
         os.kill(process, how)
 
 
-def _start_time(process: int) -> str | None:
-    """Return what tells a process from a later one with its number; None if it has ended."""
-    fields = stat(process)
-    return fields[19] if fields and not is_zombie(fields) else None
-
-
 def _parent(process: int) -> int | None:
-    fields = stat(process)
-    return int(fields[1]) if fields else None
+    with suppress(psutil.Error):
+        return psutil.Process(process).ppid()
 
 
 def _ask_for_death_with_parent() -> None:

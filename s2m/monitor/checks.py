@@ -18,7 +18,7 @@ from s2m.tracking.key import has_key
 ISAACSIM, ISAACLAB = "5.1.", "2.3.2"
 PACKAGES = (
     "torch", "numpy", "mujoco", "rsl-rl-lib", "tensordict", "hydra-core", "pandas", "pyarrow",
-    "scipy", "statsmodels", "submitit",
+    "psutil", "scipy", "statsmodels", "submitit",
 )  # fmt: skip
 SHARED = (
     "nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "panfs", "wekafs", "glusterfs", "afs",

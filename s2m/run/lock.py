@@ -23,7 +23,7 @@ from s2m.run.events import Events
 from s2m.run.files import open_own, read_record, remove_temporary, write_sealed
 from s2m.run.folder import RunFolder
 from s2m.run.machine import packages, processor
-from s2m.run.process import is_zombie, stat
+from s2m.run.process import begun
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
@@ -58,31 +58,14 @@ class Attempt:
             return False
         if self.host != socket.gethostname():
             return None
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:
-            pass
-        # In a container nobody may ever ask how a killed process ended.
-        if is_zombie(stat(self.pid)):
-            return False
         # After a restart of the machine another process may have its number.
-        return not self.begun or _begun(self.pid) in (self.begun, "")
+        found = begun(self.pid)
+        return found is not None and (found == self.begun or "" in (found, self.begun))
 
     def __str__(self) -> str:
         """Say who it is."""
         job = f", SLURM job {self.job}" if self.job else ""
         return f"attempt {self.number} (host {self.host}, pid {self.pid}{job}) since {self.started}"
-
-
-def _begun(pid: int) -> str:
-    """Return what tells a process from a later one with its number; empty where nothing does."""
-    if fields := stat(pid):
-        with suppress(OSError):
-            boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-            return f"{boot} {fields[19]}"
-    return ""
 
 
 def slurm_restarts() -> int:
@@ -193,7 +176,7 @@ def _begin(folder: RunFolder, stolen: bool) -> Attempt:
         started=timestamp(),
         job=os.environ.get("SLURM_JOB_ID"),
         restart=slurm_restarts(),
-        begun=_begun(os.getpid()),
+        begun=begun(os.getpid()) or "",
     )
     write_sealed(folder.attempt, asdict(attempt))
     remove_temporary(folder.path)

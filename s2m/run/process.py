@@ -1,17 +1,33 @@
-"""What the kernel tells about processes, where there is a /proc."""
+"""Whether a process still runs, and whether it is the one that was meant."""
 
+import os
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 
-def stat(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat from the state on; none if the process has gone."""
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def begun(pid: int) -> str | None:
+    """Return what tells a process from a later one with its number; None if it has ended.
+
+    Empty where nothing tells them apart: the machine does not, or hides what others run.
+    """
     try:
-        # The name of the program, in brackets, may hold anything.
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return []
-
-
-def is_zombie(fields: list[str]) -> bool:
-    """Tell from its fields whether a process has ended and only waits for its parent to ask how."""
-    return fields[:1] == ["Z"]
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return None
+    except PermissionError:
+        pass
+    with suppress(psutil.Error, OSError):
+        booted = psutil.boot_time()  # asked first: older versions keep what they were told last
+        process = psutil.Process(pid)
+        # In a container nobody may ever ask how a killed process ended.
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return None
+        # Counted from the boot: the time of day jumps when a clock is set.
+        ticks = (process.create_time() - booted) * _TICKS
+        return f"{_BOOT.read_text().strip()} {ticks:.0f}"
+    return ""

@@ -16,7 +16,7 @@ from s2m.run.folder import RunFolder
 from s2m.run.status import status_of
 from s2m.tracking.client import Project, scratch_folder
 from s2m.tracking.lock import sender
-from s2m.tracking.processes import descendants, end_all
+from s2m.tracking.processes import end_descendants
 from s2m.tracking.session import Session
 
 POLL_SECONDS = 2.0
@@ -69,5 +69,5 @@ if __name__ == "__main__":
     sys.stdout.flush()
     # The client's own clean-up at exit could wait for a server that does not answer, and its
     # service could go on sending beside whoever sends the run next.
-    end_all(descendants(os.getpid()))
+    end_descendants()
     os._exit(code)

@@ -3,23 +3,8 @@
 import os
 import signal
 from contextlib import suppress
-from pathlib import Path
 
-from s2m.run.process import stat
-
-
-def descendants(pid: int) -> list[int]:
-    """Return the children of a process and theirs; none where there is no /proc."""
-    parents: dict[int, list[int]] = {}
-    for path in Path("/proc").glob("[0-9]*"):
-        if fields := stat(int(path.name)):
-            parents.setdefault(int(fields[1]), []).append(int(path.name))
-    found, waiting = [], [pid]
-    while waiting:
-        children = parents.get(waiting.pop(), [])
-        found += children
-        waiting += children
-    return found
+import psutil
 
 
 def end_tree(pid: int) -> None:
@@ -27,14 +12,24 @@ def end_tree(pid: int) -> None:
 
     The client's own service leaves the group of whoever started it, and would go on sending.
     """
-    rest = descendants(pid)
+    rest = _descendants(pid)
     with suppress(OSError):
         os.killpg(pid, signal.SIGKILL)
-    end_all(rest)
+    _end(rest)
 
 
-def end_all(pids: list[int]) -> None:
-    """Kill processes, those that have ended already included."""
-    for pid in pids:
-        with suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
+def end_descendants() -> None:
+    """Kill whatever this process has started, and what that has started."""
+    _end(_descendants(os.getpid()))
+
+
+def _descendants(pid: int) -> list[psutil.Process]:
+    with suppress(psutil.Error):
+        return psutil.Process(pid).children(recursive=True)
+    return []
+
+
+def _end(processes: list[psutil.Process]) -> None:
+    for process in processes:
+        with suppress(psutil.Error):
+            process.kill()

@@ -2,8 +2,8 @@
 
 import os
 import signal
-from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.faults.runs import course
@@ -51,15 +51,7 @@ def test_a_server_that_fails_in_the_middle(server, make, calm, fault):
 
 
 def children(pid, name):
-    found = []
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            words = status.read_text().rsplit(")", 1)
-        except OSError:
-            continue
-        if name in words[0] and int(words[1].split()[1]) == pid:
-            found.append(int(status.parent.name))
-    return found
+    return [child.pid for child in psutil.Process(pid).children() if name in child.name()]
 
 
 @pytest.mark.parametrize("victim", ["wandb-core", "mirror"])
