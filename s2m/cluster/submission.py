@@ -1,7 +1,5 @@
 """Which job was submitted for a run, and the lock under which runs are planned and submitted."""
 
-import errno
-import fcntl
 import os
 import re
 import socket
@@ -16,6 +14,7 @@ from s2m.console.errors import UserError
 from s2m.console.text import one_line
 from s2m.run.clock import timestamp
 from s2m.run.files import read_record, write_json
+from s2m.run.flock import flock
 from s2m.run.folder import RunFolder
 
 FOLDER = ".slurm"
@@ -76,7 +75,8 @@ def launch_lock(root: Path, say: Callable[[str], object] = print) -> Iterator[No
         raise UserError(f"cannot write to the folder of runs {root}: {error.strerror}") from None
     with file:
         began, told = time.monotonic(), False
-        while not _locked(file.fileno()):
+        # A file system without locks lets everybody pass: the run folders' own rules still hold.
+        while flock(file.fileno()) is False:
             waited = time.monotonic() - began
             if waited > LOCK_SECONDS:
                 raise UserError(f"another launch{_holder(file)} has held {path} for 5 minutes")
@@ -100,15 +100,3 @@ def _holder(file: TextIO) -> str:
     file.seek(0)
     words = one_line(file.read(100))
     return f" ({words})" if words else ""
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        # A file system without locks: the run folders' own rules still hold.
-        if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
-            raise
-    return True

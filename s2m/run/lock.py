@@ -8,8 +8,6 @@ orphan on a node that its scheduler has given up finds a higher number and stops
 may have written until then are rows that the new attempt overwrites and files replaced as a whole.
 """
 
-import errno
-import fcntl
 import os
 import secrets
 import socket
@@ -21,11 +19,10 @@ from s2m.console.errors import UserError
 from s2m.run.clock import timestamp
 from s2m.run.events import Events
 from s2m.run.files import open_own, read_record, remove_temporary, write_sealed
+from s2m.run.flock import flock
 from s2m.run.folder import RunFolder
 from s2m.run.machine import packages, processor
 from s2m.run.process import begun
-
-_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 class Busy(UserError):
@@ -200,7 +197,7 @@ def _take(folder: RunFolder) -> int | None:
     """Return a descriptor that holds the lock, or None if someone else does."""
     while True:
         descriptor = open_own(folder.lock, os.O_RDWR)
-        locked = _flock(descriptor)
+        locked = flock(descriptor)
         if locked is None:
             former = current_attempt(folder)
             locked = former is None or former.is_alive() is False
@@ -214,24 +211,11 @@ def _take(folder: RunFolder) -> int | None:
         os.close(descriptor)
 
 
-def _flock(descriptor: int) -> bool | None:
-    """Tell whether the lock could be had; None where the file system has no locks."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if error.errno in _NO_LOCKS:
-            return None
-        raise
-    return True
-
-
 def _replace(path: Path) -> int:
     """Put a locked file in the place of one whose holder does not give it up."""
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     descriptor = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
-    _flock(descriptor)
+    flock(descriptor)
     fresh.replace(path)
     return descriptor
 

@@ -1,11 +1,11 @@
 """One sender per run folder, so that no row goes to W&B twice at the same time."""
 
-import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from s2m.run.files import open_own
+from s2m.run.flock import flock
 from s2m.run.folder import RunFolder
 
 
@@ -17,12 +17,6 @@ def sender(folder: RunFolder) -> Iterator[bool]:
     """
     descriptor = open_own(folder.tracking_lock, os.O_RDWR)
     try:
-        mine = True
-        with suppress(OSError):
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                mine = False
-        yield mine
+        yield flock(descriptor) is not False
     finally:
         os.close(descriptor)

@@ -1,10 +1,13 @@
 """What is handed to SLURM, and what is read back from it, without a SLURM."""
 
+import errno
+import fcntl
 import os
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -208,3 +211,10 @@ def test_a_launch_that_waits_says_once_for_whom(tmp_path, monkeypatch):
     who = f"host {socket.gethostname()}, pid {os.getpid()}"
     path = tmp_path / ".launch.lock"
     assert said == [f"waiting for another launch ({who}), which holds {path}"]
+
+
+def test_without_locks_no_launch_waits(tmp_path, monkeypatch):
+    monkeypatch.setattr(fcntl, "flock", mock.Mock(side_effect=OSError(errno.ENOLCK, "none")))
+    said = []
+    with launch_lock(tmp_path, said.append), launch_lock(tmp_path, said.append):
+        assert said == []
