@@ -28,6 +28,7 @@ test: $(READY) $(ISAACLAB) lint  ## Lint, types and all tests.
 lint: $(READY) $(ISAACLAB)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/lint-imports --no-logo
 	$(VENV)/bin/pyright
 	$(VENV)/bin/pyright --project pyright-isaaclab.json
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from s2m.cluster.student import compose_student
+from s2m.cluster.distill import compose_student
 from s2m.config.distill import DistillCfg
 from s2m.learning.collection import collections
 from s2m.learning.dataset import STEP, DataSet, write_steps

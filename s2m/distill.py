@@ -11,8 +11,8 @@ same command again goes on where it was; dry=true only prints the plan.
 
 import sys
 
+from s2m.cluster.distill import compose_student, own_of
 from s2m.cluster.launch import launch
-from s2m.cluster.student import compose_student, own_of
 from s2m.config.compose import describe, load
 from s2m.config.distill import StudentCfg
 from s2m.config.search import take_search

@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from s2m.cluster.student import compose_student
+from s2m.cluster.distill import compose_student
 from s2m.config.compose import load
 from s2m.config.run import RunCfg
 from s2m.robot.model import MAX_BALLS, ROBOT

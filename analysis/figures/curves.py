@@ -18,7 +18,7 @@ from analysis.figures.draw import (
     say,
 )
 from analysis.frames import Run
-from analysis.published import published
+from analysis.paper import published
 from analysis.study import Study
 from s2m.config.curriculum import CRITERIA
 

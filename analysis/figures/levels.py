@@ -17,7 +17,7 @@ from analysis.figures.draw import (
     new_figure,
     say,
 )
-from analysis.published import published
+from analysis.paper import published
 from analysis.stats.survival import kaplan_meier
 from analysis.study import Study
 

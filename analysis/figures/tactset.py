@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from analysis.figures.draw import Drawing, new_figure, say
 from analysis.figures.success import bar_handles, draw_bar
 from analysis.frames import Student
-from analysis.published import published
+from analysis.paper import published
 from analysis.study import Study
 from analysis.teacher import choose
 

@@ -3,8 +3,8 @@
 import statistics
 
 from analysis.study import Study
-from analysis.tables.encoders import names
 from analysis.tables.formats import hours
+from analysis.tables.headline import names
 from analysis.tables.model import Cell, Line, Table, column, missing, plain
 
 

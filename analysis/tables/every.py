@@ -3,11 +3,11 @@
 from analysis.study import Study
 from analysis.tables.costs import costs
 from analysis.tables.effects import comparisons, effects
-from analysis.tables.encoders import ablation, encoders
+from analysis.tables.headline import ablation, encoders
 from analysis.tables.model import Line, Table, column, plain
+from analysis.tables.paper import beside_the_paper
 from analysis.tables.promotion import promotion
-from analysis.tables.published import beside_the_paper
-from analysis.tables.runs import learning, rates, runs, seeds
+from analysis.tables.seeds import learning, rates, runs, seeds
 from analysis.tables.settings import hyperparameters, thresholds
 from analysis.tables.tactset import tactset
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from analysis.published import published
+from analysis.paper import published
 from analysis.study import Study
 from analysis.tables.model import Cell, Line, Table, column, plain
 

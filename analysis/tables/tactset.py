@@ -3,7 +3,7 @@
 from typing import Any
 
 from analysis.frames import Evaluation, KRates, Run, Student
-from analysis.published import published
+from analysis.paper import published
 from analysis.stats.proportions import Pairs, newcombe, newcombe_paired
 from analysis.study import Study
 from analysis.tables import formats

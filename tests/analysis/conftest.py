@@ -22,7 +22,7 @@ def stored() -> Study:
 # Printed at the end: what the command has imported, which a login node may not have.
 PROGRAM = """
 import sys
-from analysis.command import main
+from analysis.build import main
 main(sys.argv[1:])
 print("imported:", {"torch", "mujoco", "hydra", "wandb", "statsmodels"} & sys.modules.keys())
 """

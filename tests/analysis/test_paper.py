@@ -4,9 +4,9 @@ from dataclasses import asdict, fields
 
 import pytest
 
-from analysis.published import published
-from analysis.tables.encoders import ablation, encoders
-from analysis.tables.published import INSIDE, beside_the_paper
+from analysis.paper import published
+from analysis.tables.headline import ablation, encoders
+from analysis.tables.paper import INSIDE, beside_the_paper
 from analysis.tables.settings import THRESHOLDS, value_of
 from s2m.config.compose import load
 from s2m.config.ppo import PpoCfg

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from analysis.build import main
 from analysis.cohort import Cohort
-from analysis.command import main
 from analysis.docs import section
 from analysis.publish import FIGURES, PAGES, ROOT, places, read
 from analysis.sources.local import load

@@ -4,7 +4,7 @@ import pytest
 
 from analysis.frames import Frames, Unread
 from analysis.study import make_study, require_runs
-from analysis.tables.encoders import mastered
+from analysis.tables.headline import mastered
 from s2m.console.errors import UserError
 from tests.analysis.synthetic import Spec
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from s2m import evaluate, replay
 from s2m.cluster.cells import expand
-from s2m.cluster.student import compose_student
+from s2m.cluster.distill import compose_student
 from s2m.config.overrides import quoted
 from s2m.console.errors import UserError
 

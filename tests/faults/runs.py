@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from analysis.sources.episodes import read_evaluation
-from s2m.cluster.student import compose_student
+from s2m.cluster.distill import compose_student
 from s2m.config.compose import load
 from s2m.config.run import RunCfg
 from s2m.console.errors import UserError

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from s2m import audit, export
-from s2m.cluster.student import compose_student
+from s2m.cluster.distill import compose_student
 from s2m.config.compose import load
 from s2m.config.env import EnvCfg
 from s2m.config.run import RunCfg

@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from s2m.cluster.student import compose_student
+from s2m.cluster.distill import compose_student
 from s2m.config.compose import from_dict
 from s2m.config.run import RunCfg
 from s2m.console.errors import UserError

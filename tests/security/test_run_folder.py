@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from analysis.command import main as make_tables
+from analysis.build import main as make_tables
 from s2m import cancel, logs, status
 from s2m.cluster import queue, withdrawal
 from s2m.cluster.estimate import estimate

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from s2m.cluster.student import compose_student
+from s2m.cluster.distill import compose_student
 from s2m.console.errors import UserError
 from s2m.evaluate import main as evaluate
 from s2m.learning import collection as rollout

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from s2m import sync as sync_command
-from s2m.cluster.student import compose_student
+from s2m.cluster.distill import compose_student
 from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder, runs_at
 from s2m.run.lock import RunLock

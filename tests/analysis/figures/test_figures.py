@@ -10,7 +10,7 @@ from analysis.figures.levels import progression
 from analysis.figures.success import success
 from analysis.rows import PAPER
 from analysis.stats.survival import median
-from analysis.tables.encoders import reached
+from analysis.tables.headline import reached
 from tests.analysis.synthetic import Spec
 
 MARKS = {"pdf": b"%PDF-", "svg": b"<?xml", "png": b"\x89PNG"}

@@ -9,17 +9,17 @@ import pytest
 from analysis.rows import PAPER
 from analysis.tables.costs import costs
 from analysis.tables.effects import comparisons, effects
-from analysis.tables.encoders import encoders
 from analysis.tables.every import every_table
-from analysis.tables.promotion import promotion
-from analysis.tables.published import (
+from analysis.tables.headline import encoders
+from analysis.tables.paper import (
     advance_verdict,
     beside_the_paper,
     difference,
     level_verdict,
     rate_verdict,
 )
-from analysis.tables.runs import learning, rates, runs, seeds
+from analysis.tables.promotion import promotion
+from analysis.tables.seeds import learning, rates, runs, seeds
 from analysis.tables.settings import BALL_FRAMES, BALL_SLOTS, hyperparameters, thresholds
 from analysis.tables.write import to_csv
 from analysis.teacher import choose

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.command import describe_left_out, main
+from analysis.build import describe_left_out, main
 from analysis.study import LeftOut
 from s2m.console.errors import UserError
 from s2m.launch import main as launch

@@ -12,7 +12,7 @@ from s2m.console.errors import UserError
 def request(choice: Choice, words: list[str]) -> StudentCfg:
     """Return the student that --distill asks for, checked before anything is made."""
     # Hydra is only needed now; whoever just wants tables does not wait for it.
-    from s2m.cluster.student import compose_student
+    from s2m.cluster.distill import compose_student
 
     for word in words:
         if word.startswith("teacher="):

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.cohort import Cohort
-from analysis.published import published
+from analysis.paper import published
 from analysis.study import Study
-from analysis.tables import encoders as cells
 from analysis.tables import formats
+from analysis.tables import headline as cells
 from analysis.tables.model import Cell, Line, Table, column, stacked
 from s2m.run.rates import Interval, wilson
 

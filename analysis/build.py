@@ -25,7 +25,7 @@ from rich.progress import track
 from rich.table import Table as Display
 from rich.text import Text
 
-from analysis.distillation import distil, request
+from analysis.distill import distil, request
 from analysis.figures.draw import render
 from analysis.figures.every import every_figure
 from analysis.frames import Frames

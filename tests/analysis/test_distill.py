@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 from pyarrow import parquet
 
-from analysis.command import main, options
-from analysis.distillation import again, distil
+from analysis.build import main, options
+from analysis.distill import again, distil
 from analysis.figures.draw import render
 from analysis.figures.tactset import rounds, shown, tactset
 from analysis.sources.local import load

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from s2m.cluster.student import compose_student
+from s2m.cluster.distill import compose_student
 from s2m.config.compose import load
 from s2m.config.overrides import quoted
 from s2m.config.run import RunCfg

@@ -6,11 +6,11 @@ from typing import Any
 
 from analysis.cohort import Cohort
 from analysis.frames import Run
-from analysis.published import published
+from analysis.paper import published
 from analysis.stats.survival import range_coverage
 from analysis.study import Study
-from analysis.tables import encoders as cells
 from analysis.tables import formats
+from analysis.tables import headline as cells
 from analysis.tables.model import Cell, Line, Table, column, missing, plain, stacked
 from s2m.run.rates import wilson
 from s2m.run.status import FINISHED
