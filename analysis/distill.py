@@ -28,7 +28,7 @@ def distil(cfg: StudentCfg | None, choice: Choice | None, chosen: argparse.Names
     """
     from s2m.cluster.followup import make_steps
     from s2m.cluster.launch import launch
-    from s2m.tracking.choice import choose
+    from s2m.tracking.mode import choose
 
     if cfg is None or choice is None:
         raise UserError("--distill: there is no teacher yet, no run has been evaluated")

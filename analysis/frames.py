@@ -134,7 +134,7 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False)
-class Student:
+class StudentRun:
     """One tactile student of one teacher."""
 
     id: str
@@ -167,7 +167,7 @@ class Student:
         return missing_word(self)
 
 
-def missing_word(policy: Run | Student) -> str:
+def missing_word(policy: Run | StudentRun) -> str:
     """Return the word for a rate that a run or a student does not have."""
     if policy.state != FINISHED:
         return policy.state
@@ -188,4 +188,4 @@ class Frames:
 
     runs: list[Run]
     unread: list[Unread] = field(default_factory=list)
-    students: list[Student] = field(default_factory=list)
+    students: list[StudentRun] = field(default_factory=list)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from analysis.cohort import Cohort
-from analysis.frames import LEFT_OUT, Evaluation, Frames, Run, Student
+from analysis.frames import LEFT_OUT, Evaluation, Frames, Run, StudentRun
 from analysis.rows import CONTROLS, in_order, row
 from s2m.console.errors import UserError, unknown
 from s2m.run.identity import decisive
@@ -39,7 +39,7 @@ class Study:
     config: Mapping[str, Any] | None
     """The settings all runs share, with the encoder, permutation and seed of one of them."""
     commits: list[str] = field(default_factory=list)
-    students: list[Student] = field(default_factory=list)
+    students: list[StudentRun] = field(default_factory=list)
     """Students of these runs, by the order of their places."""
 
     @property
@@ -52,7 +52,7 @@ class Study:
         """All runs, in the order of the tables."""
         return [run for cohort in self.every.values() for run in cohort.runs]
 
-    def teacher_of(self, student: Student) -> Run:
+    def teacher_of(self, student: StudentRun) -> Run:
         """Return the run that taught a student: students of others are left out."""
         return next(run for run in self.runs if run.signature == student.taught_by)
 
@@ -217,7 +217,7 @@ def _same_evaluation(runs: list[Run]) -> tuple[list[Run], list[LeftOut]]:
     return kept, dropped
 
 
-def _pupils(students: list[Student], runs: list[Run]) -> tuple[list[Student], list[LeftOut]]:
+def _pupils(students: list[StudentRun], runs: list[Run]) -> tuple[list[StudentRun], list[LeftOut]]:
     """Keep the students of these runs; their rates only if judged by their teacher's episodes."""
     teachers = {run.signature: run for run in runs}
     kept, left_out = [], []
@@ -244,7 +244,7 @@ def _pupils(students: list[Student], runs: list[Run]) -> tuple[list[Student], li
     return kept, left_out
 
 
-def _taught(run: Run, student: Student) -> bool:
+def _taught(run: Run, student: StudentRun) -> bool:
     """Tell whether a run taught a student: by its place, or by its checkpoint if it was moved.
 
     Equal settings are not enough: the code may differ. An archive has smaller checkpoints, so that

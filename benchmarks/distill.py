@@ -18,7 +18,7 @@ from s2m.cluster.distill import compose_student
 from s2m.config.distill import DistillCfg
 from s2m.learning.collection import collections
 from s2m.learning.dataset import STEP, DataSet, write_steps
-from s2m.learning.imitation import Learner
+from s2m.learning.imitation import Imitator
 from s2m.policy.tactset import VECTOR
 
 EPISODE = 500
@@ -55,7 +55,7 @@ def batch_rate(data: DataSet, size: int) -> float:
 
 def update_rate(data: DataSet, cfg: DistillCfg, batches: int) -> float:
     """Return steps per CPU second that the optimiser takes."""
-    learner = Learner(cfg)
+    learner = Imitator(cfg)
     chosen = data.batches(cfg.batch, np.random.default_rng(1))[: batches + 1]
     ready = [data.assemble(batch) for batch in chosen]
     learner.update(ready[0], 0.0)
@@ -68,7 +68,7 @@ def update_rate(data: DataSet, cfg: DistillCfg, batches: int) -> float:
 
 def latency(cfg: DistillCfg) -> float:
     """Return the median milliseconds of one step of one student."""
-    student = Learner(cfg).student
+    student = Imitator(cfg).student
     vector, tactile, memory = torch.zeros(1, VECTOR), torch.zeros(1, 4, 16, 16), student.memory(1)
     spent = []
     with torch.inference_mode():

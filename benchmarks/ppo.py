@@ -42,7 +42,7 @@ RESULTS = Path(__file__).parents[1] / "results" / "desktop" / "encoders"
 ROUNDS = 6
 WARM_UP = 40
 """Iterations before the parts are timed: a fresh policy drops its balls, and most steps reset."""
-GROUPS = {
+PARTS = {
     "actor": ["proprio", "command", "balls"],
     "critic": ["proprio", "command", "balls_clean"],
 }
@@ -164,8 +164,8 @@ def stock(learner: Learner, obs: TensorDict, model: type[MLPModel], **rest: Any)
     budget, ppo = learner.cfg.budget, learner.cfg.ppo
     noise = {"class_name": "GaussianDistribution", "init_std": ppo.init_std, "std_type": "log"}
     rest = {"hidden_dims": budget.hidden, "activation": "elu", **rest}
-    actor = model(obs, GROUPS, "actor", 12, distribution_cfg=noise, **rest)
-    critic = model(obs, GROUPS, "critic", 1, **rest)
+    actor = model(obs, PARTS, "actor", 12, distribution_cfg=noise, **rest)
+    critic = model(obs, PARTS, "critic", 1, **rest)
     storage = RolloutStorage("rl", budget.num_envs, budget.steps, obs, [12], "cpu")
     return PPO(
         actor, critic, storage, num_learning_epochs=ppo.epochs, num_mini_batches=ppo.mini_batches,

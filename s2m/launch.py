@@ -28,7 +28,7 @@ from s2m.config.sim import IsaacLabCfg
 from s2m.console.errors import UserError, run_command
 from s2m.run.folder import RunFolder
 from s2m.run.status import CODES
-from s2m.tracking.choice import choose
+from s2m.tracking.mode import choose
 
 
 def main(words: list[str]) -> int:

@@ -13,9 +13,9 @@ from itertools import takewhile
 from s2m.console.errors import UserError, run_command
 from s2m.console.text import one_line
 from s2m.run.folder import RunFolder, runs_at
-from s2m.tracking.choice import DISABLED
 from s2m.tracking.client import ClientError, scratch_folder, split
 from s2m.tracking.contents import full_name
+from s2m.tracking.mode import DISABLED
 from s2m.tracking.send import CURRENT, Sender, tracking_of
 
 

@@ -96,3 +96,14 @@ def test_no_two_names_of_a_tree_differ_by_word_form():
         stem = re.sub(r"(ations?|ings?|ments?|ed|ers?|es?|s|ion)$", "", path.stem)
         stems.setdefault(stem, set()).add(path.stem)
     assert [sorted(names) for names in stems.values() if len(names) > 1] == []
+
+
+def test_no_two_classes_share_a_name():
+    """`Mirror` is one thing: what the stages ask of it, and the one on W&B that keeps it."""
+    homes: dict[str, list[str]] = {}
+    for path in [*(ROOT / "s2m").rglob("*.py"), *(ROOT / "analysis").rglob("*.py")]:
+        for name in re.findall(r"^class (\w+)", path.read_text(), re.M):
+            homes.setdefault(name, []).append(path.stem)
+    assert {name: found for name, found in homes.items() if len(found) > 1} == {
+        "Mirror": ["execute", "mirror"]
+    }

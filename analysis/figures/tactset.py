@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 
 from analysis.figures.draw import Drawing, new_figure, say
 from analysis.figures.success import bar_handles, draw_bar
-from analysis.frames import Student
+from analysis.frames import StudentRun
 from analysis.paper import published
 from analysis.study import Study
 from analysis.teacher import choose
@@ -13,18 +13,18 @@ COLOURS = ("#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00")
 """Of one to five balls."""
 
 
-def shown(study: Study) -> Student | None:
+def shown(study: Study) -> StudentRun | None:
     """Return the student to show: of the best teacher if there is one, evaluated if there is."""
     choice = choose(study)
     best = choice.best.run.signature if choice else ""
 
-    def rank(student: Student) -> tuple[bool, bool, int]:
+    def rank(student: StudentRun) -> tuple[bool, bool, int]:
         return student.taught_by == best, student.evaluation is not None, len(student.rounds)
 
     return max(study.students, key=rank, default=None)
 
 
-def _runs(study: Study, student: Student | None) -> list[str]:
+def _runs(study: Study, student: StudentRun | None) -> list[str]:
     return [student.id, study.teacher_of(student).id] if student else []
 
 

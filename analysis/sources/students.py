@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis.frames import Student
+from analysis.frames import StudentRun
 from analysis.sources.episodes import judging, read_evaluation
 from analysis.sources.metrics import read_metrics
 from analysis.sources.values import check_config, count, words
@@ -18,7 +18,7 @@ from s2m.run.status import FINISHED, standing
 NO_DROP = f"{RATE}no_drop_"
 
 
-def read_student(folder: RunFolder, name: str) -> Student:
+def read_student(folder: RunFolder, name: str) -> StudentRun:
     """Read the folder of a student."""
     identity, config = folder.identity, folder.config()
     check_config(config, student=True)
@@ -29,7 +29,7 @@ def read_student(folder: RunFolder, name: str) -> Student:
     evaluation, remark = read_evaluation(folder) if result else (None, "")
     rates = [f"{NO_DROP}{k}" for k in config["distill"]["levels"]]
     table = read_metrics(folder, [ROUND, *rates], result)
-    return Student(
+    return StudentRun(
         id=name,
         name=words(folder.path.name),
         link=str(folder.path),

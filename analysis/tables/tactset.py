@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from analysis.frames import Evaluation, KRates, Run, Student
+from analysis.frames import Evaluation, KRates, Run, StudentRun
 from analysis.paper import published
 from analysis.stats.proportions import Pairs, newcombe, newcombe_paired
 from analysis.study import Study
@@ -64,7 +64,7 @@ def _rates(evaluation: Evaluation | None, balls: range, word: str) -> list[Cell]
     return cells
 
 
-def _count_cloned(student: Student, k: int) -> Count | None:
+def _count_cloned(student: StudentRun, k: int) -> Count | None:
     """Return the successes of the student that has only seen its teacher drive."""
     if not student.rounds or k not in student.rounds[0]:
         return None
@@ -72,7 +72,7 @@ def _count_cloned(student: Student, k: int) -> Count | None:
     return Count(round(student.rounds[0][k] * n), n)
 
 
-def _cloned(student: Student, balls: range) -> list[Cell]:
+def _cloned(student: StudentRun, balls: range) -> list[Cell]:
     cells = []
     for k in balls:
         kept = _count_cloned(student, k)
@@ -83,7 +83,7 @@ def _cloned(student: Student, balls: range) -> list[Cell]:
     return cells
 
 
-def _differences(student: Student, teacher: Run, balls: range) -> list[Cell]:
+def _differences(student: StudentRun, teacher: Run, balls: range) -> list[Cell]:
     cells = []
     for k in balls:
         found = _difference(student, teacher, k)
@@ -95,7 +95,7 @@ def _differences(student: Student, teacher: Run, balls: range) -> list[Cell]:
     return cells
 
 
-def _difference(student: Student, teacher: Run, k: int) -> tuple[float, Interval] | None:
+def _difference(student: StudentRun, teacher: Run, k: int) -> tuple[float, Interval] | None:
     mine, theirs = (p.evaluation.reported if p.evaluation else {} for p in (student, teacher))
     if k not in mine or k not in theirs:
         return None
@@ -113,7 +113,7 @@ def _pairs(mine: KRates, theirs: KRates) -> Pairs | None:
     return Pairs(*(found.count(outcome) for outcome in ((1, 1), (1, 0), (0, 1), (0, 0))))
 
 
-def _paired(student: Student, teacher: Run) -> bool | None:
+def _paired(student: StudentRun, teacher: Run) -> bool | None:
     """Tell whether all differences are of pairs; None without any."""
     mine, theirs = (p.evaluation.reported if p.evaluation else {} for p in (student, teacher))
     found = [_pairs(mine[k], theirs[k]) is not None for k in mine.keys() & theirs.keys()]
@@ -162,7 +162,7 @@ def _notes(study: Study) -> list[str]:
     return notes
 
 
-def _records(student: Student, teacher: Run) -> list[dict[str, Any]]:
+def _records(student: StudentRun, teacher: Run) -> list[dict[str, Any]]:
     records = []
     reported = student.evaluation.reported if student.evaluation else {}
     for k, mine in sorted(reported.items()):

@@ -11,7 +11,7 @@ from s2m.encoders.elu import ELU
 Group = Literal["G_0", "G_diag", "G_frame"]
 
 
-class Shape(NamedTuple):
+class BallShape(NamedTuple):
     """H frames of N slots with d features."""
 
     frames: int
@@ -39,7 +39,7 @@ class SetEncoder(nn.Module):
     dense: bool = False
     """Compute every slot, also inactive ones: a graph without data-dependent shapes."""
 
-    def __init__(self, shape: Shape, width: int, readout: int, cfg: EncoderCfg) -> None:
+    def __init__(self, shape: BallShape, width: int, readout: int, cfg: EncoderCfg) -> None:
         """Keep the output size; layers belong to the subclass."""
         super().__init__()
         self.embedding = cfg.embedding

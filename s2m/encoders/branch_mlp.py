@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from s2m.config.encoder import EncoderCfg
-from s2m.encoders.base import SetEncoder, Shape, history_tokens, mlp
+from s2m.encoders.base import BallShape, SetEncoder, history_tokens, mlp
 from s2m.encoders.elu import ELU
 
 
@@ -16,7 +16,7 @@ class BranchMLP(SetEncoder):
     tex = r"\textsc{Branch-MLP}"
     colour = "#000000"
 
-    def __init__(self, shape: Shape, width: int, readout: int, cfg: EncoderCfg) -> None:
+    def __init__(self, shape: BallShape, width: int, readout: int, cfg: EncoderCfg) -> None:
         """Build the branch H d - width - width and the readout N width - readout - e."""
         super().__init__(shape, width, readout, cfg)
         inputs = shape.frames * shape.features

@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from s2m.encoders.base import Shape, history_tokens
+from s2m.encoders.base import BallShape, history_tokens
 from s2m.encoders.deep_sets import DeepSets
 from s2m.encoders.pooling import embed_and_pool
 
@@ -16,7 +16,7 @@ class DeepSetsHistoryConcat(DeepSets):
     tex = r"\textsc{DSHC}"
     colour = "#D55E00"
 
-    def layout(self, shape: Shape) -> tuple[int, int]:
+    def layout(self, shape: BallShape) -> tuple[int, int]:
         """One set of N tokens."""
         return 1, shape.frames * shape.features
 

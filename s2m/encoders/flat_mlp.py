@@ -3,7 +3,7 @@
 from torch import Tensor
 
 from s2m.config.encoder import EncoderCfg
-from s2m.encoders.base import SetEncoder, Shape, mlp
+from s2m.encoders.base import BallShape, SetEncoder, mlp
 
 
 class FlatMLP(SetEncoder):
@@ -15,7 +15,7 @@ class FlatMLP(SetEncoder):
     tex = r"\textsc{Flat-MLP}"
     colour = "#999999"
 
-    def __init__(self, shape: Shape, width: int, readout: int, cfg: EncoderCfg) -> None:
+    def __init__(self, shape: BallShape, width: int, readout: int, cfg: EncoderCfg) -> None:
         """Build H N d - width - readout - e."""
         super().__init__(shape, width, readout, cfg)
         inputs = shape.frames * shape.slots * shape.features

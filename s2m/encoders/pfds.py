@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from s2m.encoders.base import Shape
+from s2m.encoders.base import BallShape
 from s2m.encoders.deep_sets import DeepSets
 from s2m.encoders.pooling import embed_and_pool
 
@@ -16,7 +16,7 @@ class PerFrameDeepSets(DeepSets):
     tex = r"\textsc{PFDS}"
     colour = "#0072B2"
 
-    def layout(self, shape: Shape) -> tuple[int, int]:
+    def layout(self, shape: BallShape) -> tuple[int, int]:
         """H sets, one per frame."""
         return shape.frames, shape.features
 

@@ -16,7 +16,7 @@ import torch
 
 from s2m.config.encoder import EncoderCfg, cards
 from s2m.console.errors import UserError, unknown
-from s2m.encoders.base import Group, SetEncoder, Shape
+from s2m.encoders.base import BallShape, Group, SetEncoder
 from s2m.encoders.sizing import fit
 
 _own: dict[str, type[SetEncoder]] = {}
@@ -68,19 +68,19 @@ def _class_in(module: ModuleType, name: str) -> type[SetEncoder]:
 
 def make_encoder(cfg: EncoderCfg, frames: int, slots: int, features: int) -> SetEncoder:
     """Build an encoder for x (B, frames, slots, features)."""
-    shape = Shape(frames, slots, features)
+    shape = BallShape(frames, slots, features)
     return encoder_class(cfg.name, cfg.source)(shape, *_sizes(cfg, shape), cfg)
 
 
 def parameter_table(cfg: EncoderCfg, frames: int, slots: int, features: int) -> Iterator[Size]:
     """Yield the parameter count of every encoder of s2m at one setting."""
     for name in cards():
-        own, shape = replace(cfg, name=name), Shape(frames, slots, features)
+        own, shape = replace(cfg, name=name), BallShape(frames, slots, features)
         count = _count(own, shape, *_sizes(own, shape))
         yield Size(name, encoder_class(name).group, count)
 
 
-def _sizes(cfg: EncoderCfg, shape: Shape) -> tuple[int, int]:
+def _sizes(cfg: EncoderCfg, shape: BallShape) -> tuple[int, int]:
     """Return (width, readout): PFDS sets the budget, the others are fitted to it."""
     given = cfg.width, 2 * cfg.width
     if cfg.name == "pfds":
@@ -93,7 +93,7 @@ def _sizes(cfg: EncoderCfg, shape: Shape) -> tuple[int, int]:
     )
 
 
-def _count(cfg: EncoderCfg, shape: Shape, width: int, readout: int) -> int:
+def _count(cfg: EncoderCfg, shape: BallShape, width: int, readout: int) -> int:
     # On the meta device nothing is allocated and no random number is drawn.
     with torch.device("meta"):
         encoder = encoder_class(cfg.name, cfg.source)(shape, width, readout, cfg)

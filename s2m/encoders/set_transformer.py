@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from s2m.config.encoder import EncoderCfg
-from s2m.encoders.base import SetEncoder, Shape, history_tokens, mlp
+from s2m.encoders.base import BallShape, SetEncoder, history_tokens, mlp
 from s2m.encoders.blocks import ISAB, PMA
 from s2m.encoders.tracing import is_traced
 
@@ -16,7 +16,7 @@ class SetTransformer(SetEncoder):
     label = "Set Transformer"
     colour = "#E69F00"
 
-    def __init__(self, shape: Shape, width: int, readout: int, cfg: EncoderCfg) -> None:
+    def __init__(self, shape: BallShape, width: int, readout: int, cfg: EncoderCfg) -> None:
         """Build the attention blocks for one kind of set and the readout over all pooled sets."""
         super().__init__(shape, width, readout, cfg)
         sets, features = self.layout(shape)
@@ -30,7 +30,7 @@ class SetTransformer(SetEncoder):
         """Heads share the width evenly."""
         return cfg.heads
 
-    def layout(self, shape: Shape) -> tuple[int, int]:
+    def layout(self, shape: BallShape) -> tuple[int, int]:
         """Return the number of pooled sets and the features of one token."""
         return 1, shape.frames * shape.features
 

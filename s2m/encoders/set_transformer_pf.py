@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from s2m.encoders.base import Shape
+from s2m.encoders.base import BallShape
 from s2m.encoders.set_transformer import SetTransformer
 
 
@@ -14,7 +14,7 @@ class PerFrameSetTransformer(SetTransformer):
     label = "Set Transformer (PF)"
     colour = "#009E73"
 
-    def layout(self, shape: Shape) -> tuple[int, int]:
+    def layout(self, shape: BallShape) -> tuple[int, int]:
         """H sets, one per frame."""
         return shape.frames, shape.features
 

@@ -9,7 +9,7 @@ from s2m.learning.dataset import Batch
 from s2m.policy.tactset import TactSet
 
 
-class Learner:
+class Imitator:
     """The student, its optimizer and how far it is in the present epoch."""
 
     def __init__(self, cfg: DistillCfg, device: str = "cpu") -> None:

@@ -11,7 +11,7 @@ LEFT, RIGHT, TOP, BOTTOM = 46, 8, 8, 22
 
 
 @dataclass(frozen=True)
-class Curve:
+class Trace:
     """Points over iterations; a dashed one is a limit and not a measurement."""
 
     name: str
@@ -30,7 +30,7 @@ class Bar:
     value: float
 
 
-def line_chart(curves: Sequence[Curve], log: bool = False) -> str:
+def line_chart(curves: Sequence[Trace], log: bool = False) -> str:
     """Draw curves; on a logarithmic axis only positive values are shown."""
     shown = [(curve, _drawable(curve.points, log)) for curve in curves]
     values = [y for _, points in shown for _, y in points]

@@ -12,7 +12,7 @@ from typing import Any
 from s2m.cluster.state import COLUMNS
 from s2m.console.errors import UserError
 from s2m.console.text import one_line
-from s2m.monitor.charts import Bar, Curve, bar_chart, line_chart
+from s2m.monitor.charts import Bar, Trace, bar_chart, line_chart
 from s2m.monitor.survey import SurveyedRun, survey
 from s2m.run.clock import timestamp
 from s2m.run.files import write_file
@@ -154,7 +154,7 @@ def _chart(view: View, shown: Sequence[Shown], colors: dict[str, str]) -> str:
         )  # fmt: skip
     return line_chart(
         [
-            Curve(
+            Trace(
                 item.run.name, colors[item.run.variant],
                 [(row[ITERATION], row[metric]) for row in item.rows if metric in row],
                 dashed=metric.startswith(THRESHOLD),

@@ -19,7 +19,7 @@ LAST_LAYER_GAIN = 0.01
 """Shrinks the untrained actor's mean action, so that exploration starts about the default pose."""
 
 
-class Joint(nn.Module):
+class JointInput(nn.Module):
     """A linear layer on [vector, code] which spares the gradient by the vector: it is data."""
 
     def __init__(self, layer: nn.Linear) -> None:
@@ -61,7 +61,7 @@ class SetPolicy(MLPModel):
                 last.bias.zero_()
         first, *rest = self.mlp
         layers = (ELU() if isinstance(layer, nn.ELU) else layer for layer in rest)
-        self.mlp = nn.Sequential(Joint(first), *layers)  # pyright: ignore[reportArgumentType]
+        self.mlp = nn.Sequential(JointInput(first), *layers)  # pyright: ignore[reportArgumentType]
 
     def _get_latent_dim(self) -> int:
         return self.obs_dim + self._embedding

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from s2m.config.env import EnvCfg
 from s2m.console.errors import UserError
 from s2m.env.transport import NUM_ACTIONS, TransportEnv
-from s2m.policy.model import Joint
+from s2m.policy.model import JointInput
 from s2m.policy.stored import Student, Trained, open_policy
 from s2m.robot.model import LEG_JOINTS, LEGS, MAX_BALLS
 from s2m.run.files import write_json
@@ -42,7 +42,7 @@ class ExportedTeacher(nn.Module):
         joined = torch.cat([self.scaler.vector(proprio, command), code], -1)
         # The policy splits its first weight to spare a gradient, which ONNX cannot tell.
         first, *rest = self.actor.mlp
-        assert isinstance(first, Joint)
+        assert isinstance(first, JointInput)
         actions = nn.Sequential(*rest)(F.linear(joined, first.weight, first.bias))
         return actions.clamp(-self.clip, self.clip)
 

@@ -21,7 +21,7 @@ from s2m.env.episodes import run_episodes
 from s2m.env.transport import TransportEnv
 from s2m.learning.collection import collect, collections, seed_of
 from s2m.learning.dataset import DataSet, write_steps
-from s2m.learning.imitation import Learner
+from s2m.learning.imitation import Imitator
 from s2m.learning.teacher import Classroom
 from s2m.policy.scaling import Scaler
 from s2m.policy.sensing import TactileAgent
@@ -49,7 +49,7 @@ class Distiller(Work):
         torch.set_num_threads(1)
         torch.manual_seed(self.cfg.seed)
         self.classroom = Classroom(self.cfg)
-        self.learner = Learner(self.cfg.distill, getattr(self.cfg.sim, "device", "cpu"))
+        self.learner = Imitator(self.cfg.distill, getattr(self.cfg.sim, "device", "cpu"))
         self.round = 0
         self.lesson = Lesson(self.progress, folder.path.name, self.cfg.distill.total_epochs())
 

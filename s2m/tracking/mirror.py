@@ -19,7 +19,7 @@ from s2m.run.files import open_own
 from s2m.run.folder import RunFolder
 from s2m.run.status import FAILED, STOPPED
 from s2m.run.stopping import stop_signals
-from s2m.tracking.choice import ONLINE, choose
+from s2m.tracking.mode import ONLINE, choose
 from s2m.tracking.processes import end_tree
 
 EVENT = "tracking_off"

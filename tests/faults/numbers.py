@@ -6,7 +6,7 @@ from unittest import mock
 
 import torch
 
-from s2m.learning.imitation import Learner as StudentLearner
+from s2m.learning.imitation import Imitator
 from s2m.learning.ppo import Learner
 from s2m.run.folder import RunFolder
 from s2m.sim.dummy import DummySimulator
@@ -32,7 +32,7 @@ def _from_simulator(simulator: DummySimulator, _: None) -> None:
 
 
 def _in_policy(learner: Any, found: Any) -> Any:
-    network = learner.student if isinstance(learner, StudentLearner) else learner.actor
+    network = learner.student if isinstance(learner, Imitator) else learner.actor
     with torch.no_grad():
         next(network.parameters()).view(-1)[0] = torch.nan
     return found
@@ -46,8 +46,8 @@ SOURCES: dict[str, tuple[type, str, Callable[..., Any]]] = {
     "simulator": (DummySimulator, "step", _from_simulator),
     "policy": (Learner, "update", _in_policy),
     "metric": (Learner, "update", _in_metric),
-    "student": (StudentLearner, "update", _in_policy),
-    "student's metric": (StudentLearner, "metrics", _in_metric),
+    "student": (Imitator, "update", _in_policy),
+    "student's metric": (Imitator, "metrics", _in_metric),
 }
 """Where a NaN comes from: the class, the method after which it is there, and how."""
 

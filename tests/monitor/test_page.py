@@ -7,7 +7,7 @@ import pytest
 
 from s2m.config.curriculum import CRITERIA
 from s2m.console.errors import UserError
-from s2m.monitor.charts import Bar, Curve, bar_chart, line_chart
+from s2m.monitor.charts import Bar, Trace, bar_chart, line_chart
 from s2m.status import main
 from s2m.tracking.panels import derived, sections
 from tests.analysis import browser
@@ -98,11 +98,11 @@ def test_thresholds_follow_the_level_and_throughput_the_time():
 
 
 def test_charts_survive_values_that_cannot_be_drawn():
-    nothing = [Curve("a", "#000", [(1, math.nan)]), Curve("b", "#000", [(1, -1.0), (2, 0.0)])]
+    nothing = [Trace("a", "#000", [(1, math.nan)]), Trace("b", "#000", [(1, -1.0), (2, 0.0)])]
     assert "no data yet" in line_chart(nothing[:1])
     assert "no data yet" in line_chart(nothing, log=True)
-    assert "polyline" in line_chart([Curve("a", "#000", [(0, 3.0), (5, 3.0)])])  # a flat curve
+    assert "polyline" in line_chart([Trace("a", "#000", [(0, 3.0), (5, 3.0)])])  # a flat curve
     assert "no data yet" in bar_chart([])
     assert bar_chart([Bar("a", "#000", "k1", 0.0)]).count("<rect") == 1
-    same = Curve("limit", "", [(0, 1.0), (5, 2.0)], dashed=True)
+    same = Trace("limit", "", [(0, 1.0), (5, 2.0)], dashed=True)
     assert line_chart([same, same]).count("<polyline") == 1

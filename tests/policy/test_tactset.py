@@ -12,7 +12,7 @@ from s2m.config.evaluate import FaultsCfg
 from s2m.config.task import TactileCfg
 from s2m.env.transport import TransportEnv
 from s2m.learning.dataset import Batch
-from s2m.learning.imitation import Learner
+from s2m.learning.imitation import Imitator
 from s2m.policy.scaling import Scaler
 from s2m.policy.sensing import Plate, TactileAgent
 from s2m.policy.tactset import VECTOR, TactSet
@@ -83,7 +83,7 @@ def test_trajectories_in_a_batch_are_what_single_steps_give():
 
 def test_the_loss_is_the_mean_square_over_real_steps_only():
     torch.manual_seed(1)
-    learner = Learner(SMALL)
+    learner = Imitator(SMALL)
     batch = random_batch([6, 2])
     acts = learner.student(batch.vector, batch.tactile, batch.place, batch.shape)
     expected = (acts - batch.label).square().mean().item()
@@ -92,7 +92,7 @@ def test_the_loss_is_the_mean_square_over_real_steps_only():
 
 
 def test_the_learning_rate_falls_over_a_round():
-    learner = Learner(replace(SMALL, learning_rate=1e-3, decay=0.1))
+    learner = Imitator(replace(SMALL, learning_rate=1e-3, decay=0.1))
     rates = []
     for progress in (0.0, 0.5, 1.0):
         learner.update(random_batch([3]), progress)

@@ -13,14 +13,14 @@ WORDS = {"run": ONLINE, "dryrun": OFFLINE, **{word: word for word in (ONLINE, OF
 
 
 @dataclass(frozen=True)
-class Choice:
+class Mode:
     """A mode that is not `auto`, and what a person should know about it."""
 
     mode: str
     note: str = ""
 
 
-def choose(cfg: TrackingCfg) -> Choice:
+def choose(cfg: TrackingCfg) -> Mode:
     """Return what is to be done: the config decides, then WANDB_MODE, then whether there is a key.
 
     What cannot be sent now is kept: online becomes offline where client or key are missing.
@@ -30,15 +30,15 @@ def choose(cfg: TrackingCfg) -> Choice:
         word = os.environ.get("WANDB_MODE", ONLINE) or ONLINE
         if word not in WORDS:
             allowed = f"allowed are {ONLINE}, {OFFLINE} and {DISABLED}"
-            return Choice(OFFLINE, _later(f"WANDB_MODE={word} is unknown, {allowed}"))
+            return Mode(OFFLINE, _later(f"WANDB_MODE={word} is unknown, {allowed}"))
         mode = WORDS[word]
     if mode != ONLINE:
-        return Choice(mode)
+        return Mode(mode)
     if importlib.util.find_spec("wandb") is None:
-        return Choice(OFFLINE, _later("the package wandb is not installed"))
+        return Mode(OFFLINE, _later("the package wandb is not installed"))
     if not has_key():
-        return Choice(OFFLINE, _later("there is no API key (wandb login)"))
-    return Choice(ONLINE)
+        return Mode(OFFLINE, _later("there is no API key (wandb login)"))
+    return Mode(ONLINE)
 
 
 def _later(reason: str) -> str:

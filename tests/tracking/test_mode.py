@@ -10,10 +10,10 @@ from s2m.console.errors import UserError
 from s2m.launch import main
 from s2m.run.folder import find_runs
 from s2m.run.identity import signature
-from s2m.tracking.choice import choose
 from s2m.tracking.contents import run_id
 from s2m.tracking.key import has_key
 from s2m.tracking.mirror import Mirror
+from s2m.tracking.mode import choose
 from tests.stages.test_train import create
 
 
