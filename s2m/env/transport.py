@@ -18,7 +18,7 @@ from s2m.task import observations as obs
 from s2m.task.commands import Commands, WheelKinematics
 from s2m.task.curriculum import Curriculum, LevelChange
 from s2m.task.randomness import Streams
-from s2m.task.rewards import TERMS, reward_terms
+from s2m.task.rewards import Rewards
 from s2m.task.scene import Scene, observe
 from s2m.task.spawn import check_spawn, spawn
 from s2m.task.state import TransportState
@@ -28,10 +28,6 @@ from s2m.task.terminations import ball_dropped, robot_fell
 NUM_ACTIONS = len(LEGS) * len(LEG_JOINTS)
 STEER = slice(LEG_JOINTS.index("steer"), None, len(LEG_JOINTS))
 """The steering joints among the actions."""
-LOGGED = (
-    *(f"reward/{name}" for name in TERMS), "task/dangerous", "task/minimum_margin", "sim/unstable"
-)  # fmt: skip
-"""What `extras["log"]` holds."""
 
 
 def _possible(balls: Tensor, n: int) -> bool:
@@ -94,6 +90,12 @@ class TransportEnv(VecEnv):
         self.streams = Streams(cfg.seed, device)
         self.commands = Commands(task.command, n, self.sim.dt, self.streams["command"])
         self.wheels = WheelKinematics(task.command, ROBOT, n, self.sim.dt, device)
+        self.rewards = Rewards(task.reward)
+        self.logged = (
+            *(f"reward/{name}" for name in self.rewards.names),
+            "task/dangerous", "task/minimum_margin", "sim/unstable",
+        )  # fmt: skip
+        """What `extras["log"]` holds."""
         self.curriculum = Curriculum(cfg.curriculum, n, task.episode_steps, device)
         self.fixed_balls = None if balls is None else balls.to(device)
         self.events: list[LevelChange] = []
@@ -162,7 +164,7 @@ class TransportEnv(VecEnv):
             self.state = self.sim.read()
             danger = self.danger.index_select(0, self.balls)
             scene = observe(self.state, self.commands.target, danger)
-            terms = reward_terms(self.state, scene, self.cfg.task.reward, ROBOT.stance_height)
+            terms = self.rewards(self.state, scene)
             reward = terms.sum(0) * self.sim.dt
             log = self._log(terms, scene)
             done, time_outs, promoted = self._judge(scene)
@@ -174,7 +176,7 @@ class TransportEnv(VecEnv):
         """Return the means over environments of the reward terms and of three more measures."""
         measures = [scene.dangerous, scene.minimum_margin, self.state.unstable]
         more = torch.stack([measure.to(terms.dtype) for measure in measures])
-        return dict(zip(LOGGED, torch.cat([terms, more]).mean(1).unbind(), strict=True))
+        return dict(zip(self.logged, torch.cat([terms, more]).mean(1).unbind(), strict=True))
 
     def _act(self, actions: Tensor) -> None:
         cfg = self.cfg.task.action

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from s2m.config.task import RewardCfg, TaskCfg
 from s2m.robot.model import ROBOT
-from s2m.task import rewards
 from s2m.task.geometry import pair_distances
-from s2m.task.rewards import reward_terms
+from s2m.task.rewards import OF_BALLS, TERMS, Rewards
 from s2m.task.scene import observe
 from s2m.task.tactile import contact_map
 from s2m.task.terminations import ball_dropped
@@ -25,13 +24,23 @@ THREE = [(0.0, 0.0), (0.056, 0.0), (0.0, -0.0604)]
 
 def terms(state, command=STILL, danger=DANGER):
     scene = observe(state, command, danger)
-    values = reward_terms(state, scene, RewardCfg(), ROBOT.stance_height)
-    return dict(zip(rewards.TERMS, values.squeeze(-1).tolist(), strict=True))
+    rewards = Rewards(RewardCfg())
+    return dict(zip(rewards.names, rewards(state, scene).squeeze(-1).tolist(), strict=True))
 
 
 def test_each_term_has_a_function_and_a_weight_of_its_name():
-    assert all(callable(getattr(rewards, name)) for name in rewards.TERMS)
-    assert all(isinstance(getattr(RewardCfg(), name), float) for name in rewards.TERMS)
+    names = [*OF_BALLS, *TERMS]
+    assert len(set(names)) == len(names) == 12
+    assert all(isinstance(getattr(RewardCfg(), name), float) for name in names)
+
+
+def test_a_term_without_weight_is_not_there(make_state):
+    state = make_state([THREE])
+    scene = observe(state, STILL, DANGER)
+    whole, part = Rewards(RewardCfg()), Rewards(RewardCfg(edge=0.0, height=0.0))
+    assert part.names == tuple(name for name in whole.names if name not in ("edge", "height"))
+    kept = [whole.names.index(name) for name in part.names]
+    assert torch.equal(part(state, scene), whole(state, scene)[kept])
 
 
 def test_margin_is_three_times_the_mean(make_state):
@@ -115,18 +124,23 @@ def test_height_and_tilt(make_state):
 
 
 def test_every_term_has_a_weight_of_its_own(make_state):
-    state = make_state([THREE], linear_velocity=torch.tensor([[0.1, 0.0, 0.0]]))
+    state = make_state([THREE, THREE])
     scene = observe(state, STILL, torch.tensor([0.9]))
-    zeros = {name: 0.0 for name in terms(state)}
-    silent = reward_terms(state, scene, RewardCfg(**zeros), ROBOT.stance_height)
-    assert not silent.any()
+    zeros = {name: 0.0 for name in [*OF_BALLS, *TERMS]}
+    assert Rewards(RewardCfg(**zeros))(state, scene).sum(0).tolist() == [0.0, 0.0]
+    for name in zeros:
+        only = Rewards(RewardCfg(**zeros | {name: 2.0}))
+        assert only.names == (name,)
+        assert torch.equal(
+            only(state, scene)[0], 2 * Rewards(RewardCfg(**zeros | {name: 1.0}))(state, scene)[0]
+        )
 
 
 def test_one_ball_alone_gives_its_own_distance_none(make_state):
     state = make_state([[(0.0, 0.0)]])
     _, joined = pair_distances(state.ball_position, state.ball_active)
     assert not joined.any()
-    assert rewards.spacing(torch.ones(1, 10), joined, 0.15).item() == 0
+    assert terms(state)["spacing"] == terms(state)["spacing_tail"] == 0
 
 
 places = st.lists(st.tuples(st.floats(-0.13, 0.13), st.floats(-0.09, 0.09)), min_size=1, max_size=5)
