@@ -1,0 +1,21 @@
+"""The complete examples of docs/extending.md, by the first line of each block."""
+
+import re
+from pathlib import Path
+
+PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
+
+
+def examples() -> dict[str, str]:
+    """Return the code of every block by what stands behind the # of its first line."""
+    blocks = re.findall(r"^```(?:python|yaml)\n# ([^\n]+)\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
+    return dict(blocks)
+
+
+def write_encoder(folder: Path) -> Path:
+    """Write the encoder of one's own into an empty folder, and return that."""
+    for name in ("gated_sets.py", "gated_sets.yaml"):
+        path = folder / "encoder" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(examples()[f"mine/encoder/{name}"])
+    return folder
