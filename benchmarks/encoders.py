@@ -1,4 +1,4 @@
-"""Parameter counts of the six encoders at each budget: python benchmarks/encoders.py.
+"""Parameter counts of the six encoders at each budget: python -m benchmarks.encoders.
 
 --write puts the table into docs/encoders.md.
 """
@@ -21,7 +21,7 @@ def markdown() -> str:
     columns = {}
     for budget in BUDGETS:
         cfg = load(RunCfg, [f"budget={budget}"]).encoder
-        columns[budget] = parameter_table(cfg, BALL_FRAMES, MAX_BALLS, BALL_SIZE)
+        columns[budget] = list(parameter_table(cfg, BALL_FRAMES, MAX_BALLS, BALL_SIZE))
     lines = ["| encoder | group | " + " | ".join(BUDGETS) + " |", "|---|---|" + "---:|" * 3]
     for row, size in enumerate(columns["demo"]):
         counts = " | ".join(f"{columns[budget][row].parameters:,}" for budget in BUDGETS)

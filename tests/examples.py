@@ -8,7 +8,9 @@ PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
 
 def examples() -> dict[str, str]:
     """Return the code of every block by what stands behind the # of its first line."""
-    blocks = re.findall(r"^```(?:python|yaml)\n# ([^\n]+)\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
+    blocks = re.findall(
+        r"^```(?:python|yaml)\n# ([^\n]+)\n(.*?)^```$", PAGE.read_text(), re.M | re.S
+    )
     return dict(blocks)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import OverrideParseException
+from hydra.errors import HydraException
 
 from s2m.config.compose import from_dict, load
 from s2m.config.distill import AGENTS, StudentCfg, TaughtByCfg
@@ -46,7 +46,7 @@ def compose_student(words: list[str], search: Search = REPOSITORY) -> StudentCfg
 def _unquoted(value: str) -> str:
     """Return a path, which may be given in quotes as every other text."""
     if value.startswith(("'", '"')):
-        with suppress(OverrideParseException):
+        with suppress(HydraException):
             return str(OverridesParser.create().parse_override(f"teacher={value}").value())
     return value
 

@@ -14,7 +14,7 @@ from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
-from hydra.errors import ConfigCompositionException, HydraException, OverrideParseException
+from hydra.errors import ConfigCompositionException, HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
@@ -130,8 +130,8 @@ def _parse(word: str) -> Override:
         )
     try:
         override = OverridesParser.create().parse_override(word)
-    except OverrideParseException as error:
-        raise unreadable(error.override) from None
+    except HydraException:
+        raise unreadable(word) from None
     if override.is_sweep_override() or override.value() is None and not value:
         raise unreadable(word)
     return override

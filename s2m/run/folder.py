@@ -16,7 +16,7 @@ from s2m.run.clock import timestamp
 from s2m.run.code import CodeState
 from s2m.run.files import SUM, checksum, read_json, read_record, write_file, write_sealed
 from s2m.run.identity import seed, signature, variant
-from s2m.run.kind import Kind, kind_of_variant
+from s2m.run.kind import TEACHER, Kind, kind_of, kind_of_variant
 
 if TYPE_CHECKING:
     from s2m.run.events import Events
@@ -293,7 +293,9 @@ class RunFolder:
 
 
 def _card(config: dict[str, Any], own: Mapping[str, bytes]) -> Card | None:
-    """Return what the encoder of a run says of itself, s2m's or one of its own."""
+    """Return what the encoder that a run trains says of itself, s2m's or one of its own."""
+    if kind_of(config) is not TEACHER:
+        return None
     encoder = config.get("encoder")
     name = str(encoder.get("name", "")) if isinstance(encoder, dict) else str(encoder)
     if (file := f"encoder/{name}.py") in own:

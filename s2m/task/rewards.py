@@ -138,7 +138,7 @@ class Rewards:
         self._weights = tuple(getattr(cfg, name) for name in self.names)
 
     def __call__(self, state: TransportState, scene: Scene) -> Tensor:
-        """Return the weighted terms (m, n) in the order of `names`: their sum is the reward / dt."""
+        """Return the weighted terms (m, n), ordered as `names`; their sum is the reward / dt."""
         at = Moment(state, scene, self._cfg)
         rows = [function(at) for function in self._terms]
         if self._of_balls:

@@ -67,7 +67,7 @@ def test_no_heavy_library_is_imported(made):
     [
         (["--runs", "empty"], "error: empty has no run that can be read"),
         (["--runs", "nowhere"], "error: nowhere is no folder"),
-        (["--runs", "bad"], "schema version 99, this s2m reads up to 2"),
+        (["--runs", "bad"], "schema version 99, this s2m reads up to 3"),
         (
             ["--runs", "good", "--experiment", "x"],
             "error: unknown experiment 'x'. Allowed: encoders",

@@ -148,4 +148,9 @@ def test_the_command_distils_evaluates_and_goes_on(teacher, tmp_path, capsys):
 def test_help_tells_every_setting(capsys):
     assert main(["--help"]) == 0
     out = capsys.readouterr().out
-    assert "distill.gru=512" in out and "teacher=" in out
+    assert "distill.gru=128" in out and "teacher=" in out
+
+
+def test_help_shows_the_values_of_the_chosen_budget(capsys):
+    assert main(["--help", "distill=paper"]) == 0
+    assert "distill.gru=512" in capsys.readouterr().out

@@ -139,7 +139,7 @@ def test_brackets_of_paths_and_environment_are_no_markup(tmp_path, monkeypatch, 
     words = ["-m", *TINY, f'root="{tmp_path}/a[/b]"']
     main([*words, "dry=true"])
     assert "a[/b]" in capsys.readouterr().out
-    monkeypatch.setattr("s2m.launch._pool", lambda *_: 0)
+    monkeypatch.setattr("s2m.cluster.launch._pool", lambda *_: 0)
     monkeypatch.setenv("WANDB_MODE", "[/x]")
     assert main(words) == 0
     assert "WANDB_MODE=[/x] is unknown" in capsys.readouterr().out

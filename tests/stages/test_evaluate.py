@@ -226,7 +226,7 @@ def test_store_keeps_the_settings_of_the_run_that_are_not_given(tmp_path, capsys
         (["store=true"], "store = true: needs run=FOLDER"),
         (["agent=pid"], "unknown agent 'pid'. Allowed: zero, random, lqr"),
         (["levels=[0]"], "levels = [0]: allowed 1 to 5"),
-        (["levels=3"], "levels = 3: allowed is a list, as in levels=[3]"),
+        (["levels=3"], "levels = 3: allowed is a list of whole numbers, as in levels=[3]"),
         (["encoder=dshc"], "unknown setting 'encoder'. Allowed: levels, episodes"),
         (["episodes=0"], "episodes = 0: allowed 1 or more"),
         (["out=rows.xlsx"], "out = rows.xlsx: allowed is a .csv file"),
