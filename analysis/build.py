@@ -66,6 +66,10 @@ def options(words: list[str]) -> argparse.Namespace:
         "--distill", nargs="*", metavar="SETTING",
         help="distil a student from the teacher; settings of s2m.distill, e.g. cluster=slurm",
     )  # fmt: skip
+    add(
+        "--config-dir", metavar="DIR", type=Path, action="append", default=[],
+        help="folder with the encoder of one's own that the teacher has",
+    )  # fmt: skip
     return parser.parse_args(words)
 
 
@@ -85,7 +89,7 @@ def main(words: list[str]) -> int:
     if chosen.teacher is not None:
         choice = override(choice, study, chosen.teacher)
     wanted = chosen.distill is not None
-    student = request(choice, chosen.distill) if wanted and choice else None
+    student = request(choice, chosen) if wanted and choice else None
     made = write(study, choice, chosen.out, command(words), strip=chosen.strip, watch=watch)
     console.print(display(made[0]))
     for line in map(harmless, reasons(choice)):

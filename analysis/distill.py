@@ -9,16 +9,18 @@ from s2m.config.distill import StudentCfg
 from s2m.console.errors import UserError
 
 
-def request(choice: Choice, words: list[str]) -> StudentCfg:
+def request(choice: Choice, chosen: argparse.Namespace) -> StudentCfg:
     """Return the student that --distill asks for, checked before anything is made."""
     # Hydra is only needed now; whoever just wants tables does not wait for it.
     from s2m.cluster.distill import compose_student
+    from s2m.config.search import search_in
 
+    words = chosen.distill
     for word in words:
         if word.startswith("teacher="):
             line = f"'{word}': --distill takes the chosen teacher; choose by --teacher RUN"
             raise UserError(line)
-    return compose_student([f"teacher={choice.teacher.link}", *words])
+    return compose_student([f"teacher={choice.teacher.link}", *words], search_in(chosen.config_dir))
 
 
 def distil(cfg: StudentCfg | None, choice: Choice | None, chosen: argparse.Namespace) -> int:
@@ -26,14 +28,17 @@ def distil(cfg: StudentCfg | None, choice: Choice | None, chosen: argparse.Names
 
     On a cluster both are submitted and the command returns at once; here it waits for them.
     """
+    from s2m.cluster.distill import own_of
     from s2m.cluster.followup import make_steps
     from s2m.cluster.launch import launch
+    from s2m.config.search import search_in
     from s2m.tracking.mode import choose
 
     if cfg is None or choice is None:
         raise UserError("--distill: there is no teacher yet, no run has been evaluated")
     steps = make_steps([again(chosen, choice)], Path(cfg.root), cfg.experiment)
-    return launch([cfg], steps, note=choose(cfg.tracking).note)
+    own = own_of(cfg, search_in(chosen.config_dir))
+    return launch([cfg], steps, own=[own], note=choose(cfg.tracking).note)
 
 
 def again(chosen: argparse.Namespace, choice: Choice) -> str:

@@ -1,6 +1,6 @@
 """A campaign of faults on real runs: what was tried, what survived, what was lost or wrong.
 
-python benchmarks/faults.py [PART ...] [--seed 1] [--scale 1.0] [--counts FILE] [--write] disturbs
+python -m benchmarks.faults [PART ...] [--seed 1] [--scale 1.0] [--counts FILE] [--write] disturbs
 tiny runs without physics and compares each with one that nothing disturbed: weights, metrics, level
 changes, results and episodes, bit for bit. Parts: kills, launches, damage, tables, surroundings,
 slurm and storm, which need SLURM (slurm/install-debian.sh). --scale changes how often things are
@@ -127,7 +127,7 @@ def main(words: list[str]) -> int:
                 known[part](campaign)
                 console.print(f"{part}: {time.monotonic() - began:.0f} s", highlight=False)
     record = Record(options.counts)
-    record.add(" ".join(["python benchmarks/faults.py", *options.parts]), campaign.counts)
+    record.add(" ".join(["python -m benchmarks.faults", *options.parts]), campaign.counts)
     table = Table("fault", "tried", *COLUMNS)
     for row in as_rows(record.counts):
         table.add_row(*row)

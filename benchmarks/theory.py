@@ -1,6 +1,6 @@
 """Learn one G_frame-invariant function with all six encoders: who fits it, what augmentation buys.
 
-    python benchmarks/theory.py [--out docs/figures] [--seeds 3] [--steps 4000] [--quick]
+    python -m benchmarks.theory [--out docs/figures] [--seeds 3] [--steps 4000] [--quick]
 
 Equal parameters, equal data, equal steps; nothing is tuned per encoder. Writes the figure and, in
 the page beside the figure folder, the table of docs/theory.md. --quick without --out only prints.

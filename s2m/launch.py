@@ -48,7 +48,7 @@ def main(words: list[str]) -> int:
     if flags.config or flags.info:
         show_configs(sweep.cells, cells, search, info=flags.info)
         return 0
-    steps = make_steps(sweep.then, Path(cells[0].root), cells[0].experiment)
+    steps = make_steps(sweep.then, Path(cells[0].root), cells[0].experiment, search.own)
     own = [
         search.used(words, cfg.encoder.name) for words, cfg in zip(sweep.cells, cells, strict=True)
     ]

@@ -95,6 +95,7 @@ def _of_run(folder: RunFolder, words: list[str], search: Search) -> StudentCfg:
         signature=identity.signature,
         iteration=iteration,
         checkpoint=sum_in(newest),
+        source=run.encoder.source,
     )
     place = folder.path.resolve()
     cfg.teacher, cfg.task, cfg.sim, cfg.permute = str(place), run.task, run.sim, run.permute

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from s2m.cluster.queue import Job, Queue
 from s2m.cluster.submission import Submission, submission_of
+from s2m.config.search import FLAG
 from s2m.console.errors import UserError
 from s2m.console.text import excerpt
 from s2m.run.files import read_json, write_json
@@ -79,16 +80,26 @@ class Step:
         return self.record.exists() and read_json(self.record).get("runs") == list(runs)
 
 
-def make_steps(lines: Sequence[str], root: Path, experiment: str) -> list[Step]:
-    """Return the commands of a sweep; {root} and {experiment} in them stand for these."""
+def make_steps(
+    lines: Sequence[str], root: Path, experiment: str, own: Sequence[Path] = ()
+) -> list[Step]:
+    """Return the commands of a sweep; {root} and {experiment} in them stand for these.
+
+    The word {own} stands for the --config-dir of the launch, if it has one.
+    """
     folder = root.resolve() / experiment / FOLDER
     steps = []
     for line in lines:
         words = shlex.split(line)
         try:
-            command = [word.format(root=root.resolve(), experiment=experiment) for word in words]
+            command = []
+            for word in words:
+                if word == "{own}":
+                    command += [f"{FLAG}={path}" for path in own]
+                else:
+                    command.append(word.format(root=root.resolve(), experiment=experiment))
         except (KeyError, IndexError, ValueError):
-            raise UserError(f"then: {line}: braces may only hold root or experiment") from None
+            raise UserError(f"then: {line}: braces may hold root, experiment or own") from None
         # A command that stands there twice is two steps, each with a record of its own.
         earlier = sum(step.command == command for step in steps)
         words_of_step = [*command, f"once more: {earlier}"] if earlier else command

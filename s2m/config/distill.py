@@ -82,6 +82,7 @@ class TaughtByCfg:
     signature: str = setting("", "signature of its run; empty for an agent")
     iteration: int = setting(0, "iteration of its checkpoint", low=0)
     checkpoint: str = setting("", "SHA-256 of its checkpoint; empty for an agent")
+    source: str = setting("", "SHA-256 of its encoder's file outside of s2m", since="0.2")
 
     @property
     def name(self) -> str:

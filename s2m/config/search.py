@@ -83,11 +83,16 @@ def take_search(words: list[str]) -> tuple[Search, list[str]]:
         folder = value if given else next(left, "")
         if not folder:
             raise UserError(f"{FLAG} needs a folder")
-        own.append(Path(folder).resolve())
-    search = Search(tuple(own))
+        own.append(Path(folder))
+    return search_in(own), rest
+
+
+def search_in(folders: Iterable[Path]) -> Search:
+    """Return the repository's folders and the user's, which are checked."""
+    search = Search(tuple(folder.resolve() for folder in folders))
     for root in search.own:
         _check(root, search)
-    return search, rest
+    return search
 
 
 def _check(root: Path, search: Search) -> None:

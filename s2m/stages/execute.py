@@ -4,7 +4,7 @@ import os
 import socket
 from contextlib import suppress
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from s2m.console.errors import UserError
 from s2m.run.events import Events
@@ -27,6 +27,12 @@ class Mirror(Protocol):
         ...
 
 
+def _source(config: dict[str, Any]) -> str:
+    """Return the checksum of the one file from outside that a run may execute; empty: none."""
+    part = config.get("taught_by", config.get("encoder"))
+    return str(part.get("source", "")) if isinstance(part, dict) else ""
+
+
 def execute(
     folder: RunFolder,
     progress: Progress | None = None,
@@ -42,7 +48,7 @@ def execute(
     from s2m.stages.evaluate import evaluate
     from s2m.stages.train import train
 
-    load_own([folder.own])
+    load_own([folder.own], only=_source(folder.config()))
     watch = mirror.check if mirror else lambda: None
     stages = {
         "train": partial(train, watch=watch),

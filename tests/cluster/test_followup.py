@@ -41,6 +41,13 @@ def test_the_sweep_of_the_paper_ends_with_tables_student_and_report(tmp_path):
     assert [step.computes for step in steps] == [False, True, False]
 
 
+def test_commands_get_the_config_dir_of_the_launch(tmp_path):
+    lines = ["-m s2m.distill {own} teacher={root}/x"]
+    (step,) = make_steps(lines, tmp_path, "x", [tmp_path / "mine", tmp_path / "ours"])
+    flags = [f"--config-dir={tmp_path / name}" for name in ("mine", "ours")]
+    assert step.command == ["-m", "s2m.distill", *flags, f"teacher={tmp_path}/x"]
+
+
 def test_a_command_stands_where_a_run_would(tmp_path):
     (step,) = make_steps(["a.py"], tmp_path, "x")
     step.forget()

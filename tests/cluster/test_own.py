@@ -4,6 +4,9 @@ import base64
 import contextlib
 import io
 import re
+import shutil
+import subprocess
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -98,6 +101,34 @@ def test_foreign_code_is_executed_only_where_it_is_named(
     with pytest.raises(UserError, match="give --config-dir RUN_FOLDER/own"):
         command(words)
     assert command([*words, FLAG, str(trained.own)]) in (0, None)
+
+
+def test_it_teaches_a_student(mine, runs, trained, tmp_path):
+    words = ["--runs", str(runs), "--out", str(tmp_path), "--teacher", trained.path.name]
+    settings = ["distill=demo", "seed=77"]
+    with pytest.raises(UserError, match="has an encoder of its own: read own/encoder/gated_sets"):
+        make_tables([*words, "--distill", *settings])
+    assert make_tables([*words, "--config-dir", str(mine), "--distill", *settings]) == 0
+    (student,) = (run for run in find_runs(runs) if run.identity.variant == "tactset")
+    assert student.result("evaluate") is not None
+    assert student.config()["taught_by"]["source"] == trained.config()["encoder"]["source"]
+
+
+def test_a_job_executes_no_other_code_than_was_launched(trained, tmp_path):
+    """Files that somebody adds to, or changes in, a run folder are not what was launched."""
+    path = tmp_path / trained.path.name
+    shutil.copytree(trained.path, path)
+    for name in ("train.json", "evaluate.json"):
+        (path / name).unlink()
+    evil = f"import pathlib\npathlib.Path({str(tmp_path / 'evil')!r}).touch()\n"
+    (path / "own/encoder/another.py").write_text(evil)
+    with (path / "own/encoder/gated_sets.py").open("a") as file:
+        file.write(evil)
+    done = subprocess.run(
+        [sys.executable, "-m", "s2m.job", path], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and "the encoder gated_sets is not s2m's own" in done.stderr
+    assert not (tmp_path / "evil").exists()
 
 
 OWN_GROUPS = {
