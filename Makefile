@@ -9,7 +9,7 @@ ISAACLAB := .isaaclab/ready
 TEACHER := results/desktop/encoders/pfds-s40-01e39876
 STUDENT := results/desktop/encoders/tactset-s40-7e75a520
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test coverage lint bench clean
 
 demo: $(READY)  ## The chain in small: eight rows, tables, student, report, and a film to look at.
 	rm -rf demo
@@ -24,6 +24,13 @@ demo: $(READY)  ## The chain in small: eight rows, tables, student, report, and 
 test: $(READY) $(ISAACLAB) lint  ## Lint, types and all tests.
 	$(RUN) -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder \
 		--durations 15
+
+# Without what takes long or needs daemons: a part of the tests, and what it leaves unrun.
+# make coverage TESTS=tests/run measures what that folder runs.
+coverage: $(READY) $(ISAACLAB)  ## Which lines of s2m and analysis the fast tests run.
+	$(RUN) -m pytest --numprocesses 4 --dist loadfile \
+		-m 'not slow and not slurm and not browser and not latex' \
+		--cov --cov-report term-missing $(TESTS)
 
 lint: $(READY) $(ISAACLAB)
 	$(VENV)/bin/ruff check .
@@ -60,4 +67,4 @@ $(ISAACLAB): pyproject.toml | $(READY)
 	touch $(ISAACLAB)
 
 clean:
-	rm -rf $(VENV) .isaaclab demo
+	rm -rf $(VENV) .isaaclab demo .coverage .coverage.*
