@@ -27,7 +27,7 @@ ORDER = (
     "table published", "table costs", "table hyperparameters", "table thresholds", "table runs",
     "table left-out",
 )  # fmt: skip
-"""The page from top to bottom: every figure beside the table it belongs to."""
+"""The page from top to bottom: every figure beside its table; what is not named comes last."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def build(
     sections |= {f"figure {image.name}": _figure(image, runs, place) for image in pictures}
     titles = {f"table {table.name}": table.title for table in tables}
     titles |= {f"figure {image.name}": f"{image.title} (figure)" for image in pictures}
-    order = [key for key in ORDER if key in sections]
+    order = sorted(sections, key=lambda key: ORDER.index(key) if key in ORDER else len(ORDER))
     contents = "\n".join(
         f'<a href="#{_anchor(key)}">{html.escape(titles[key])}</a>' for key in order
     )
