@@ -1,8 +1,8 @@
 """Tell whether two runs are the same, bit for bit, and where they part.
 
 python analysis/compare.py RUN OTHER compares metrics (but for times), level changes, results and
-episodes of two run folders, or of all runs that two folders of runs have in common. The exit code
-is 1 if anything differs.
+episodes of two run folders, or of all runs that two folders of runs have in common: of equal name,
+or else the only ones of their variant and seed. The exit code is 1 if anything differs.
 """
 
 import argparse
@@ -22,8 +22,8 @@ from s2m.run.journal import Journal
 from s2m.run.metrics import ITERATION, VOLATILE
 from s2m.run.milestones import level_changes
 
-PROCESS = ("attempts", "sha256")
-"""What results say of how they came about, not of what came out."""
+PROCESS = ("attempts", "sha256", "teacher")
+"""What results say of how they came about and what runs are called, not of what came out."""
 
 
 def differences(one: RunFolder, other: RunFolder) -> list[str]:
@@ -98,14 +98,19 @@ def _gap(a: float, b: float) -> float:
 
 
 def pairs(one: Path, other: Path) -> list[tuple[RunFolder, RunFolder]]:
-    """Return the run that each path is, or those of equal name below both."""
+    """Return the run that each path is, or those below both that belong together."""
     if RunFolder(one).run_file.exists() and RunFolder(other).run_file.exists():
         return [(RunFolder.open(one), RunFolder.open(other))]
-    found = [{run.path.name: run for run in find_runs(path)} for path in (one, other)]
-    common = sorted(found[0].keys() & found[1].keys())
-    if not common:
-        raise UserError(f"{one} and {other} have no run in common")
-    return [(found[0][name], found[1][name]) for name in common]
+    for named in (lambda run: run.path.name, lambda run: run.path.name.rpartition("-")[0]):
+        found: list[dict[str, list[RunFolder]]] = [{}, {}]
+        for runs, path in zip(found, (one, other), strict=True):
+            for run in find_runs(path):
+                runs.setdefault(named(run), []).append(run)
+        common = sorted(found[0].keys() & found[1].keys())
+        alone = [name for name in common if len(found[0][name]) == len(found[1][name]) == 1]
+        if alone:
+            return [(found[0][name][0], found[1][name][0]) for name in alone]
+    raise UserError(f"{one} and {other} have no run in common")
 
 
 def main(words: list[str]) -> int:

@@ -40,6 +40,15 @@ def test_runs_of_equal_numbers_are_the_same_whatever_time_they_took(twins, tmp_p
     assert capsys.readouterr().out == f"{twins[0].path.name}: the same, bit for bit\n"
 
 
+def test_runs_of_other_signatures_are_paired_by_variant_and_seed(twins, tmp_path, capsys):
+    twins[1].path.rename(twins[1].path.with_name("pfds-s40-00000000"))
+    assert main([str(tmp_path / "one"), str(tmp_path / "other")]) == 0
+    assert "the same, bit for bit" in capsys.readouterr().out
+    shutil.copytree(twins[0].path, tmp_path / "other" / "x" / "pfds-s40-11111111")
+    with pytest.raises(UserError, match="have no run in common"):
+        main([str(tmp_path / "one"), str(tmp_path / "other")])
+
+
 def test_it_is_a_command_of_its_own(twins):
     words = [sys.executable, "-P", compare.__file__, *(str(run.path) for run in twins)]
     assert subprocess.run(words, capture_output=True, text=True).returncode == 0
