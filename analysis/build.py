@@ -28,10 +28,10 @@ from rich.text import Text
 from analysis.distill import distil, request
 from analysis.figures.draw import render
 from analysis.figures.every import every_figure
-from analysis.frames import Frames
+from analysis.frames import Frames, LeftOut
 from analysis.report import Picture, build, picture
 from analysis.sources import local
-from analysis.study import LeftOut, Study, make_study, require_runs
+from analysis.study import Study, make_study, require_runs
 from analysis.tables.every import every_table
 from analysis.tables.model import Table
 from analysis.tables.write import to_csv, to_latex, to_markdown

@@ -63,9 +63,9 @@ class Curves:
         return self.iteration[known], values[known]
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
-    """One run of one variant with one seed."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AnyRun:
+    """What there is of a run and of a student alike."""
 
     id: str
     """Where it is kept, unique: `<experiment>/<folder>`."""
@@ -73,20 +73,38 @@ class Run:
     """`<variant>-s<seed>-<signature8>`."""
     link: str
     """Where a reader can look at it: a path or an address."""
-    variant: str
     seed: int
-    signature: str
-    created: str
     commit: str | None
     dirty: bool
-    code: str
-    """Equal for runs whose code computes the same, as far as the source can tell."""
     config: Mapping[str, Any]
     state: str
     reason: str
     """Why it failed, in one line."""
     iteration: int
-    """Finished iterations."""
+    """Finished iterations, of a student epochs."""
+    evaluation: Evaluation | None = None
+    judging: str = PENDING
+    """Where the evaluation of a finished run stands that has none yet."""
+    remark: str = ""
+    """What a reader must know about it, e.g. that its evaluation could not be read."""
+
+    @property
+    def missing(self) -> str:
+        """The word for a rate it does not have."""
+        if self.state != FINISHED:
+            return self.state
+        return self.judging if self.evaluation is None else NOT_EVALUATED
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Run(AnyRun):
+    """One run of one variant with one seed."""
+
+    variant: str
+    signature: str
+    created: str
+    code: str
+    """Equal for runs whose code computes the same, as far as the source can tell."""
     levels: Levels
     group: str = ""
     """The symmetry group of its encoder, if the run says so; so are label and colour."""
@@ -99,16 +117,6 @@ class Run:
     seconds: float | None = None
     """Wall clock of all iterations."""
     curves: Curves = field(default_factory=lambda: Curves(np.empty(0)))
-    evaluation: Evaluation | None = None
-    judging: str = PENDING
-    """Where the evaluation of a finished run stands that has none yet."""
-    remark: str = ""
-    """What a reader must know about it, e.g. that its evaluation could not be read."""
-
-    @property
-    def missing(self) -> str:
-        """The word for a rate it does not have."""
-        return missing_word(self)
 
     @property
     def budget(self) -> int:
@@ -133,50 +141,23 @@ class Run:
         return float(seconds[found[0]]) if len(found) else None
 
 
-@dataclass(frozen=True, eq=False)
-class StudentRun:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StudentRun(AnyRun):
     """One tactile student of one teacher."""
 
-    id: str
-    name: str
-    link: str
-    """All three as those of a run."""
     teacher: str
     """Name of its teacher's folder, or the agent that taught it."""
     taught_by: str
     """Signature of the teacher; empty for an agent."""
     taught_at: str
     """Where the teacher was kept, as its `id`; of some only the folder's name is known."""
-    seed: int
-    commit: str | None
-    dirty: bool
-    config: Mapping[str, Any]
-    state: str
-    reason: str
-    iteration: int
-    """Finished epochs."""
     rounds: Sequence[Mapping[int, float]]
     """No-drop rates by number of balls after each round; the first is behaviour cloning."""
-    evaluation: Evaluation | None = None
-    judging: str = PENDING
-    remark: str = ""
-
-    @property
-    def missing(self) -> str:
-        """The word for a rate it does not have."""
-        return missing_word(self)
-
-
-def missing_word(policy: Run | StudentRun) -> str:
-    """Return the word for a rate that a run or a student does not have."""
-    if policy.state != FINISHED:
-        return policy.state
-    return policy.judging if policy.evaluation is None else NOT_EVALUATED
 
 
 @dataclass(frozen=True)
-class Unread:
-    """A run that could not be read, and why."""
+class LeftOut:
+    """A run (or its evaluation) that is in no table, and why."""
 
     id: str
     reason: str
@@ -187,5 +168,5 @@ class Frames:
     """All runs of a source."""
 
     runs: list[Run]
-    unread: list[Unread] = field(default_factory=list)
+    unread: list[LeftOut] = field(default_factory=list)
     students: list[StudentRun] = field(default_factory=list)

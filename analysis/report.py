@@ -11,7 +11,7 @@ from string import Template
 from urllib.parse import quote
 
 from analysis.figures.draw import Drawing
-from analysis.frames import Run, StudentRun
+from analysis.frames import AnyRun
 from analysis.study import Study
 from analysis.tables.model import Table
 from analysis.tables.write import to_html
@@ -101,7 +101,7 @@ def _head(study: Study, teacher: Sequence[str], command: str) -> str:
 <p class="teacher"><b>{html.escape(teacher[0])}</b>{rest}</p>"""
 
 
-def _table(table: Table, runs: Mapping[str, Run | StudentRun], place: Path) -> str:
+def _table(table: Table, runs: Mapping[str, AnyRun], place: Path) -> str:
     notes = "".join(f'<p class="note">{html.escape(note)}</p>' for note in table.notes)
     behind = sorted({name for line in table.lines for name in line.runs})
     files = [f"{table.name}.{kind}" for kind in ("tex", "md", "csv")]
@@ -111,7 +111,7 @@ def _table(table: Table, runs: Mapping[str, Run | StudentRun], place: Path) -> s
 {notes}{_sources(files, behind, runs, place)}</section>"""
 
 
-def _figure(image: Picture, runs: Mapping[str, Run | StudentRun], place: Path) -> str:
+def _figure(image: Picture, runs: Mapping[str, AnyRun], place: Path) -> str:
     data = base64.b64encode(image.data).decode()
     alt = html.escape(f"{image.title}. {image.caption}", quote=True)
     return f"""<section id="figure-{image.name}"><h2>{html.escape(image.title)}</h2>
@@ -121,7 +121,7 @@ def _figure(image: Picture, runs: Mapping[str, Run | StudentRun], place: Path) -
 
 
 def _sources(
-    files: Sequence[str], names: Sequence[str], runs: Mapping[str, Run | StudentRun], place: Path
+    files: Sequence[str], names: Sequence[str], runs: Mapping[str, AnyRun], place: Path
 ) -> str:
     """Link the files and, folded away, the runs behind them with their commits."""
     links = " · ".join(f'<a href="{name}">{name}</a>' for name in files)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from analysis.cohort import Cohort
-from analysis.frames import LEFT_OUT, Evaluation, Frames, Run, StudentRun
+from analysis.frames import LEFT_OUT, AnyRun, Evaluation, Frames, LeftOut, Run, StudentRun
 from analysis.rows import CONTROLS, in_order, row
 from s2m.console.errors import UserError, unknown
 from s2m.run.identity import decisive
@@ -17,14 +17,6 @@ LONGEST = 200
 """Characters of a setting that are shown."""
 SHOWN = 3
 """Differing settings that are named when a run is left out."""
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """A run (or its evaluation) that is in no table, and why."""
-
-    id: str
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -75,7 +67,7 @@ def make_study(frames: Frames, budget: str | None = None, mix_code: bool = False
     different code may be compared.
     """
     runs = sorted(frames.runs, key=lambda run: run.id)
-    left_out = [LeftOut(item.id, item.reason) for item in frames.unread]
+    left_out = [*frames.unread]
     if budget is not None:
         names = sorted({str(run.config["budget"].get("name")) for run in runs})
         if budget not in names:
@@ -156,7 +148,7 @@ def _told(config: Mapping[str, Any]) -> dict[str, Any]:
     return shared(config) | {"budget.name": config["budget"].get("name")}
 
 
-def _differences(mine: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
+def _differences(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
     """Name the first settings that differ."""
     names = sorted(n for n in mine.keys() | theirs.keys() if mine.get(n) != theirs.get(n))
     names.sort(key=lambda name: name != "budget.name")
@@ -166,7 +158,7 @@ def _differences(mine: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
     return said
 
 
-def _short(settings: dict[str, Any], name: str) -> str:
+def _short(settings: Mapping[str, Any], name: str) -> str:
     text = str(settings.get(name))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
@@ -205,16 +197,19 @@ def _same_evaluation(runs: list[Run]) -> tuple[list[Run], list[LeftOut]]:
     usual = json.loads(max(ways, key=lambda key: (ways[key], key))) if ways else {}
     kept, dropped = [], []
     for run in runs:
-        evaluation, reason = run.evaluation, ""
-        if evaluation:
-            reason = ", ".join(_differences(dict(evaluation.settings), usual))
-            if not reason and evaluation.iteration != run.iteration:
-                reason = f"iteration {evaluation.iteration} instead of {run.iteration}"
-        if reason:
+        if run.evaluation and (reason := _objection(run, run.evaluation, usual)):
             dropped.append(LeftOut(run.id, f"only its evaluation, made with {reason}"))
             run = replace(run, evaluation=None, judging=LEFT_OUT)
         kept.append(run)
     return kept, dropped
+
+
+def _objection(run: AnyRun, made: Evaluation, usual: Mapping[str, Any]) -> str:
+    """Say what an evaluation was made with that others were not; empty if all are alike."""
+    said = ", ".join(_differences(made.settings, usual))
+    if not said and made.iteration != run.iteration:
+        said = f"iteration {made.iteration} instead of {run.iteration}"
+    return said
 
 
 def _pupils(students: list[StudentRun], runs: list[Run]) -> tuple[list[StudentRun], list[LeftOut]]:
@@ -232,9 +227,7 @@ def _pupils(students: list[StudentRun], runs: list[Run]) -> tuple[list[StudentRu
         mine, theirs = student.evaluation, teacher.evaluation
         reason = student.remark
         if mine and theirs:
-            reason = ", ".join(_differences(dict(mine.settings), dict(theirs.settings)))
-            if not reason and mine.iteration != student.iteration:
-                reason = f"iteration {mine.iteration} instead of {student.iteration}"
+            reason = _objection(student, mine, theirs.settings)
         if mine and reason:
             left_out.append(LeftOut(student.id, f"only its evaluation, made with {reason}"))
             student = replace(student, evaluation=None, judging=LEFT_OUT)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow
 
-from analysis.frames import ELAPSED, POINTS, SYMMETRY, Curves, Frames, Levels, Run, Unread
+from analysis.frames import ELAPSED, POINTS, SYMMETRY, Curves, Frames, LeftOut, Levels, Run
 from analysis.sources.code import code_key
 from analysis.sources.episodes import judging, read_evaluation
 from analysis.sources.metrics import read_metrics
@@ -50,7 +50,7 @@ def load(
             else:
                 runs.append(_read(folder, name))
         except Exception as error:  # whatever is wrong with one folder, the others are read
-            unread.append(Unread(name, complaint(error)))
+            unread.append(LeftOut(name, complaint(error)))
     return Frames(runs, unread, students)
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from analysis.frames import Frames, Unread
+from analysis.frames import Frames, LeftOut
 from analysis.sources import local
 from analysis.sources.values import complaint, words
 from s2m.console.errors import UserError, unknown
@@ -47,12 +47,12 @@ def load(
         for key in watch(wanted, len(wanted), "fetching runs"):
             if not _NAME.fullmatch(key) or ".." in key:
                 said = f"its name at W&B, {key!r}, is no name of a run folder"
-                unread.append(Unread(words(key), said))
+                unread.append(LeftOut(words(key), said))
                 continue
             try:
                 _fetch(found, runs[key], root, key, scratch)
             except Exception as error:  # whatever is wrong with one run, the others are read
-                unread.append(Unread(key, complaint(error)))
+                unread.append(LeftOut(key, complaint(error)))
                 shutil.rmtree(root / "runs" / key, ignore_errors=True)
     _forget_others(root / "runs", {*wanted} - {item.id for item in unread})
     frames = local.load(root / "runs")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from analysis.build import describe_left_out, main
-from analysis.study import LeftOut
+from analysis.frames import LeftOut
 from s2m.console.errors import UserError
 from s2m.launch import main as launch
 from tests.analysis.synthetic import DATA, Spec, write_run

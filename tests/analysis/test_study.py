@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.frames import Frames, Unread
+from analysis.frames import Frames, LeftOut
 from analysis.study import make_study, require_runs
 from analysis.tables.headline import mastered
 from s2m.console.errors import UserError
@@ -112,7 +112,7 @@ def test_success_at_k_needs_every_level_up_to_the_top(study_of):
 
 
 def test_nothing_to_show_is_one_line():
-    study = make_study(Frames([], [Unread("a/b", "schema version 9")]))
+    study = make_study(Frames([], [LeftOut("a/b", "schema version 9")]))
     with pytest.raises(UserError, match="runs has no run that can be read; a/b: schema version 9"):
         require_runs(study, "runs")
     # A sweep without -m is refused.
