@@ -1,10 +1,10 @@
 """Which code a run was made with, so that runs of different code are not mixed by accident."""
 
-import hashlib
 import subprocess
 from functools import cache
 from pathlib import Path
 
+from s2m.run.files import sha256
 from s2m.run.folder import RunFolder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,14 +24,14 @@ def code_key(folder: RunFolder) -> str:
     identity = folder.identity
     base, places = _trees(identity.commit) if identity.commit else ("unknown", PLACES)
     patch = _part(folder.patch, places) if identity.dirty else b""
-    return f"{base}+{hashlib.sha256(patch).hexdigest()[:8]}" if patch else base
+    return f"{base}+{sha256(patch)[:8]}" if patch else base
 
 
 @cache
 def _trees(commit: str) -> tuple[str, tuple[str, ...]]:
     """Return git's name of what computes at a commit, or the commit if it is gone; and where."""
     if found := _names(commit, PLACES):
-        return hashlib.sha256(found.encode()).hexdigest(), PLACES
+        return sha256(found.encode()), PLACES
     if found := _names(commit, (WHOLE,)):
         return found, (WHOLE,)
     return commit, PLACES

@@ -1,6 +1,5 @@
 """The episodes of an evaluated run: one row each on disk, sums per number of balls in memory."""
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pyarrow.parquet
 
 from analysis.frames import LEFT_OUT, Evaluation, KRates
 from s2m.console.errors import UserError
+from s2m.run.files import sha256
 from s2m.run.folder import RunFolder
 from s2m.run.rates import COLUMNS, rates_by_balls
 from s2m.run.status import PENDING, STOPPED
@@ -56,7 +56,7 @@ def _beside(folder: RunFolder, name: str) -> Path:
 
 def _read(folder: RunFolder, result: dict[str, Any], name: str) -> dict[int, KRates]:
     path, sums = _beside(folder, result[name]), result.get("sha256", {})
-    if name in sums and hashlib.sha256(path.read_bytes()).hexdigest() != sums[name]:
+    if name in sums and sha256(path.read_bytes()) != sums[name]:
         raise UserError(f"its {path.name} is damaged: it does not match the sum in evaluate.json")
     return summarise(path)
 
@@ -96,4 +96,4 @@ def _starts(table: pyarrow.Table, which: np.ndarray) -> tuple[str, bytes]:
     if (np.diff(starts, axis=0) == 0).all(axis=1).any():
         return "", b""
     kept = table["no_drop"].to_numpy()[which][order]
-    return hashlib.sha256(starts.tobytes()).hexdigest(), kept.tobytes()
+    return sha256(starts.tobytes()), kept.tobytes()

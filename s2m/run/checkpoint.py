@@ -5,7 +5,6 @@ file and not beside it because one rename then brings both, and a copied file ke
 the start of its archive by itself and opens the file as it is.
 """
 
-import hashlib
 import io
 import logging
 import pickle
@@ -20,9 +19,9 @@ from torch import Tensor
 
 from s2m.console.errors import UserError
 from s2m.run.events import Events
-from s2m.run.files import remove_temporary
+from s2m.run.files import remove_temporary, sha256
 from s2m.run.folder import CHECKPOINT, RunFolder, saved
-from s2m.run.seal import MARK, TRAILER, sealing
+from s2m.run.seal import MARK, TRAILER, sealing, trailer
 
 KEEP = 3
 """Untagged checkpoints that stay."""
@@ -110,10 +109,10 @@ def load(path: Path) -> Checkpoint:
             f"cannot read {path}: {error.strerror}; try again when that has passed, or move it "
             "away to go on from the checkpoint before it"
         ) from None
-    content, trailer = data[:-TRAILER], bytes(data[-TRAILER:])
-    if not trailer.startswith(MARK):
+    content, last = data[:-TRAILER], bytes(data[-TRAILER:])
+    if not last.startswith(MARK):
         raise CheckpointError(f"{path} has no checksum: it was cut off, or s2m did not write it")
-    if trailer != MARK + hashlib.sha256(content).hexdigest().encode() + b"\n":
+    if last != trailer(sha256(content)):
         raise CheckpointError(f"{path} is damaged: its content does not match its checksum")
     try:
         stored = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)

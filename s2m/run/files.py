@@ -130,9 +130,14 @@ def read_json(path: Path) -> dict[str, Any]:
 SUM = "sha256"
 
 
+def sha256(data: bytes | memoryview) -> str:
+    """Return the checksum of some bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
 def checksum(content: dict[str, Any]) -> str:
     """Return the SHA-256 of an object as one line of JSON."""
-    return hashlib.sha256(to_json(content).encode()).hexdigest()
+    return sha256(to_json(content).encode())
 
 
 def write_sealed(path: Path, content: dict[str, Any]) -> None:

@@ -1,6 +1,5 @@
 """The run folder: its files, its identity, and the results that prove a stage is done."""
 
-import hashlib
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +13,7 @@ from s2m.console.errors import UserError, unknown
 from s2m.run import frozen
 from s2m.run.clock import timestamp
 from s2m.run.code import CodeState
-from s2m.run.files import SUM, checksum, read_json, read_record, write_file, write_sealed
+from s2m.run.files import SUM, checksum, read_json, read_record, sha256, write_file, write_sealed
 from s2m.run.identity import seed, signature, variant
 from s2m.run.kind import TEACHER, Kind, kind_of, kind_of_variant
 
@@ -142,7 +141,7 @@ class RunFolder:
             created=timestamp(),
             commit=code.commit,
             dirty=code.dirty,
-            config_sha256=hashlib.sha256(text).hexdigest(),
+            config_sha256=sha256(text),
             group=card.group if card else "",
             label=card.label if card else "",
             colour=card.colour if card else "",
@@ -216,7 +215,7 @@ class RunFolder:
             text = self.config_file.read_bytes()
         except OSError as error:
             raise UserError(f"cannot read {self.config_file}: {error.strerror}") from None
-        if hashlib.sha256(text).hexdigest() != self.identity.config_sha256:
+        if sha256(text) != self.identity.config_sha256:
             raise UserError(
                 f"{self.config_file} was changed after the run was created: "
                 "undo the change, or launch a new run with it"

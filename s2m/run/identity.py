@@ -1,6 +1,5 @@
 """Who a run is: the signature of its config, and the folder name made from it."""
 
-import hashlib
 import json
 import math
 import re
@@ -12,6 +11,7 @@ from typing import Any
 from s2m.config.run import LEARNER
 from s2m.config.sim import SIMULATORS
 from s2m.console.errors import UserError
+from s2m.run.files import sha256
 from s2m.run.kind import STUDENT, TACTSET, kind_of
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -26,7 +26,7 @@ def signature(config: dict[str, Any]) -> str:
     """
     kept = _canonical(decisive(config), "config")
     text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256(text.encode())
 
 
 def decisive(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,21 +17,22 @@ TRAILER = len(MARK) + 64 + 1
 _BLOCK = 1 << 20
 
 
+def trailer(checksum: str) -> bytes:
+    """Return the last line of a file whose other bytes have this checksum."""
+    return MARK + checksum.encode() + b"\n"
+
+
 class Sealed:
     """A file that is written front to back, with the sum of all that went into it."""
 
     def __init__(self, file: BinaryIO) -> None:
         """Write to an open file."""
-        self._file, self._sum = file, hashlib.sha256()
+        self._file, self.sum = file, hashlib.sha256()
 
     def write(self, data: bytes | memoryview) -> int:
         """Write some bytes."""
-        self._sum.update(data)
+        self.sum.update(data)
         return self._file.write(data)
-
-    def trailer(self) -> bytes:
-        """Return the line that belongs to what was written."""
-        return MARK + self._sum.hexdigest().encode() + b"\n"
 
 
 @contextmanager
@@ -40,7 +41,7 @@ def sealing(path: Path) -> Iterator[Sealed]:
     with replacing(path) as file:
         sealed = Sealed(file)
         yield sealed
-        file.write(sealed.trailer())
+        file.write(trailer(sealed.sum.hexdigest()))
 
 
 def is_sound(path: Path) -> bool:
@@ -50,7 +51,7 @@ def is_sound(path: Path) -> bool:
         while left > 0 and (block := file.read(min(_BLOCK, left))):
             found.update(block)
             left -= len(block)
-        return file.read() == MARK + found.hexdigest().encode() + b"\n"
+        return file.read() == trailer(found.hexdigest())
 
 
 def sum_in(path: Path) -> str:
@@ -58,9 +59,9 @@ def sum_in(path: Path) -> str:
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - TRAILER))
-            trailer = file.read()
+            last = file.read()
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
-    if not trailer.startswith(MARK):
+    if not last.startswith(MARK):
         raise UserError(f"{path} has no checksum: it was cut off, or s2m did not write it")
-    return trailer[len(MARK) :].strip().decode("ascii", "replace")
+    return last[len(MARK) :].strip().decode("ascii", "replace")

@@ -1,7 +1,6 @@
 """Success rates of a policy: the stage of a run after training, and what a command asks for."""
 
 import csv
-import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
@@ -21,7 +20,7 @@ from s2m.console.terminal import in_place
 from s2m.env.episodes import EpisodeRow, run_episodes
 from s2m.policy.stored import Student, Trained, cast, open_policy
 from s2m.run.events import Events
-from s2m.run.files import replacing
+from s2m.run.files import replacing, sha256
 from s2m.run.folder import RunFolder
 from s2m.run.lock import RunLock
 from s2m.run.rates import Count, rates_of_rows, wilson
@@ -86,7 +85,7 @@ def evaluate(
         path = folder.path / f"{name}.parquet"
         make_sure(folder, lock)
         _write_parquet(path, rows)
-        sums[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        sums[name] = sha256(path.read_bytes())
     result = _result(trained, cfg, tables["episodes"])
     make_sure(folder, lock)
     folder.write_result("evaluate", {**result, "sha256": sums})

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from s2m.console.errors import UserError
+from s2m.run.files import sha256
 from s2m.run.folder import FILES
-from s2m.tracking.contents import MARKER, sha256
+from s2m.tracking.contents import MARKER
 from s2m.tracking.history import replay
 from s2m.tracking.key import has_key
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from s2m.run.events import Events
-from s2m.run.files import to_json
+from s2m.run.files import sha256, to_json
 from s2m.run.folder import FILES, RunFolder
 from s2m.run.lock import current_attempt
 from s2m.run.status import status_of
@@ -86,11 +86,6 @@ def stamp(folder: RunFolder) -> tuple[Any, ...]:
 def checksums(contents: dict[str, bytes]) -> dict[str, str]:
     """Return the SHA-256 of each file."""
     return {name: sha256(data) for name, data in contents.items()}
-
-
-def sha256(data: bytes) -> str:
-    """Return the checksum of some content."""
-    return hashlib.sha256(data).hexdigest()
 
 
 def summary(folder: RunFolder) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from s2m.run.files import sha256
 from s2m.run.folder import RunFolder, saved
-from s2m.tracking.contents import FILMS, sha256
+from s2m.tracking.contents import FILMS
 
 SUCCESS = "success"
 """Name of the table of an evaluation."""
