@@ -15,8 +15,8 @@ from s2m.console.text import one_line
 from s2m.run.folder import RunFolder, runs_at
 from s2m.tracking.client import ClientError, scratch_folder, split
 from s2m.tracking.contents import full_name
-from s2m.tracking.mode import DISABLED
-from s2m.tracking.send import CURRENT, Sender, tracking_of
+from s2m.tracking.mode import DISABLED, tracking_of
+from s2m.tracking.send import CURRENT, Sender
 
 
 def main(words: list[str]) -> int:

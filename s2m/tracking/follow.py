@@ -9,13 +9,12 @@ import select
 import signal
 import sys
 
-from s2m.config.compose import from_dict
-from s2m.config.tracking import TrackingCfg
 from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder
 from s2m.run.status import status_of
 from s2m.tracking.client import Project, scratch_folder
 from s2m.tracking.lock import sender
+from s2m.tracking.mode import tracking_of
 from s2m.tracking.processes import end_descendants
 from s2m.tracking.session import Session
 
@@ -47,7 +46,7 @@ def main(words: list[str]) -> int:
 
 
 def _mirror(folder: RunFolder) -> None:
-    cfg = from_dict(TrackingCfg, folder.config().get("tracking", {}))
+    cfg = tracking_of(folder)
     with scratch_folder() as scratch:
         session = Session(folder, cfg, Project(cfg.entity, cfg.project), scratch, live=True)
         print(f"mirrored at {session.run.url}", flush=True)

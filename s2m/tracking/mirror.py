@@ -12,14 +12,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 
-from s2m.config.compose import from_dict
 from s2m.config.tracking import TrackingCfg
 from s2m.run.events import Events
 from s2m.run.files import open_own
 from s2m.run.folder import RunFolder
 from s2m.run.status import FAILED, STOPPED
 from s2m.run.stopping import stop_signals
-from s2m.tracking.mode import ONLINE, choose
+from s2m.tracking.mode import ONLINE, choose, tracking_of
 from s2m.tracking.processes import end_tree
 
 EVENT = "tracking_off"
@@ -45,7 +44,7 @@ class Mirror:
         if self._process is not None:
             return
         self._attempt = attempt
-        self._cfg = from_dict(TrackingCfg, self.folder.config().get("tracking", {}))
+        self._cfg = tracking_of(self.folder)
         choice = choose(self._cfg)
         if choice.note:
             self._say(choice.note)

@@ -4,7 +4,9 @@ import importlib.util
 import os
 from dataclasses import dataclass
 
+from s2m.config.compose import from_dict
 from s2m.config.tracking import TrackingCfg
+from s2m.run.folder import RunFolder
 from s2m.tracking.key import has_key
 
 AUTO, ONLINE, OFFLINE, DISABLED = "auto", "online", "offline", "disabled"
@@ -18,6 +20,11 @@ class Mode:
 
     mode: str
     note: str = ""
+
+
+def tracking_of(folder: RunFolder) -> TrackingCfg:
+    """Return the tracking settings in a run's frozen config; folders of old have none."""
+    return from_dict(TrackingCfg, folder.config().get("tracking", {}))
 
 
 def choose(cfg: TrackingCfg) -> Mode:

@@ -6,7 +6,6 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from s2m.config.compose import from_dict
 from s2m.config.tracking import TrackingCfg
 from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder
@@ -18,6 +17,7 @@ from s2m.tracking.client import Project, marker, split
 from s2m.tracking.contents import MARKER
 from s2m.tracking.history import missing
 from s2m.tracking.lock import sender
+from s2m.tracking.mode import tracking_of
 from s2m.tracking.session import Session
 
 CURRENT, BUSY = "up to date", "is being sent by another process"
@@ -134,8 +134,3 @@ def is_current(folder: RunFolder, run: Any | None) -> bool:
         return False
     same = noted.get("files") == contents.checksums(contents.files(folder))
     return same and noted["rows"] == contents.digest(Journal(folder).table())
-
-
-def tracking_of(folder: RunFolder) -> TrackingCfg:
-    """Return the tracking settings in a run's frozen config; folders of old have none."""
-    return from_dict(TrackingCfg, folder.config().get("tracking", {}))
