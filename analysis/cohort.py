@@ -67,11 +67,7 @@ class Cohort:
 
     def counts(self, k: int, metric: str) -> list[Count]:
         """Return the successes of each evaluated run at k balls, by seed."""
-        return [
-            run.evaluation.reported[k].count(metric)
-            for run in self.evaluated
-            if run.evaluation and k in run.evaluation.reported
-        ]
+        return [run.rates[k].count(metric) for run in self.evaluated if k in run.rates]
 
     def pooled(self, k: int, metric: str) -> Count:
         """Return the successes over the episodes of all runs together."""
@@ -89,9 +85,8 @@ class Cohort:
         """
         found = []
         for run in self.evaluated:
-            rates = run.evaluation.reported if run.evaluation else {}
-            if not rates.keys() >= set(range(1, top + 1)):
+            if not run.rates.keys() >= set(range(1, top + 1)):
                 continue
-            good = [k for k, rate in rates.items() if rate.count("no_drop").rate >= ETA]
+            good = [k for k, rate in run.rates.items() if rate.count("no_drop").rate >= ETA]
             found.append(max(good, default=0))
         return found

@@ -95,6 +95,11 @@ class AnyRun:
             return self.state
         return self.judging if self.evaluation is None else NOT_EVALUATED
 
+    @property
+    def rates(self) -> Mapping[int, KRates]:
+        """What the tables report by number of balls; nothing of a run that was not evaluated."""
+        return self.evaluation.reported if self.evaluation else {}
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Run(AnyRun):

@@ -39,16 +39,15 @@ def tactset(study: Study) -> Drawing:
                 say(axes, "no student yet")
             return figure
         teacher = study.teacher_of(student)
-        parts = (("teacher", teacher.evaluation, teacher.name, teacher.missing),
-                 ("student", student.evaluation, student.name, student.missing))  # fmt: skip
-        for axes, (who, evaluation, name, word) in zip(panels, parts, strict=True):
-            axes.set_title(f"{who}: {name}")
+        parts = {"teacher": teacher, "student": student}
+        for axes, (who, run) in zip(panels, parts.items(), strict=True):
+            axes.set_title(f"{who}: {run.name}")
             axes.set(xlabel="balls", xticks=range(1, study.top + 1), ylim=(0, 100))
             axes.grid(visible=False)
-            if evaluation is None:
-                say(axes, f"evaluation {word}")
+            if run.evaluation is None:
+                say(axes, f"evaluation {run.missing}")
                 continue
-            for k, rates in evaluation.reported.items():
+            for k, rates in run.rates.items():
                 draw_bar(axes, k, rates.count("strict").rate, rates.count("no_drop").rate)
         theirs = published()["tactset"]
         panels[1].plot(

@@ -240,8 +240,7 @@ def _paired(on: Cohort, off: Cohort, top: int) -> list[str]:
 
 def _no_drop(run: Run, k: int) -> float | None:
     """Return the no-drop rate of a run with k balls, if it has one."""
-    reported = run.evaluation.reported if run.evaluation else {}
-    return reported[k].count("no_drop").rate if k in reported else None
+    return run.rates[k].count("no_drop").rate if k in run.rates else None
 
 
 def comparisons(study: Study) -> Table:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from analysis.cohort import Cohort
-from analysis.frames import Evaluation, Run
+from analysis.frames import Run
 from analysis.study import Study
 from analysis.tables.model import Cell, Line, Table, column, missing, plain
 from s2m.config.curriculum import AT_LEAST, CRITERIA
@@ -16,18 +16,18 @@ SHORT = {
 
 def unmet(run: Run, k: int) -> dict[str, float] | None:
     """Return the criteria that the episodes of a run with k balls miss; None without episodes."""
-    if run.evaluation is None or k not in run.evaluation.reported:
+    if k not in run.rates:
         return None
     asked, found = run.config["curriculum"], {}
-    for name, value in _measured(run, run.evaluation, k).items():
+    for name, value in _measured(run, k).items():
         limit = asked[name] if name == "length_ratio" else asked[name][k - 1]
         if value < limit if name in AT_LEAST else value > limit:
             found[name] = value
     return found
 
 
-def _measured(run: Run, evaluation: Evaluation, k: int) -> dict[str, float]:
-    return evaluation.reported[k].criteria(run.config["task"]["episode_steps"])
+def _measured(run: Run, k: int) -> dict[str, float]:
+    return run.rates[k].criteria(run.config["task"]["episode_steps"])
 
 
 def _cell(cohort: Cohort, k: int) -> Cell:
@@ -70,6 +70,6 @@ def promotion(study: Study) -> Table:
 def _record(run: Run, k: int) -> dict[str, Any]:
     record: dict[str, Any] = {"variant": run.variant, "seed": run.seed, "k": k}
     found = unmet(run, k)
-    if found is None or run.evaluation is None:
+    if found is None:
         return record | {"passes": None, **dict.fromkeys(CRITERIA)}
-    return record | {"passes": not found, **_measured(run, run.evaluation, k)}
+    return record | {"passes": not found, **_measured(run, k)}

@@ -30,8 +30,8 @@ def _began(run: Run, k: int, budget: int) -> Cell:
 
 
 def _rate(run: Run, k: int, metric: str) -> Cell:
-    if run.evaluation and k in run.evaluation.reported:
-        return formats.rate([run.evaluation.reported[k].count(metric)])
+    if k in run.rates:
+        return formats.rate([run.rates[k].count(metric)])
     return missing(run.missing)
 
 
@@ -173,7 +173,7 @@ def _record(run: Run, study: Study) -> dict[str, Any]:
         record[f"seconds_{k}"] = None if at is None else run.elapsed(at)
     record["seconds"] = run.seconds
     for k in range(1, 6):
-        rates = run.evaluation.reported.get(k) if run.evaluation else None
+        rates = run.rates.get(k)
         for metric in ("strict", "no_drop"):
             count = rates.count(metric) if rates else None
             low, high = wilson(count) if count else (None, None)
@@ -218,7 +218,7 @@ def rates(study: Study) -> Table:
 def _per_k(study: Study) -> list[dict[str, Any]]:
     records = []
     for run in study.runs:
-        for k, found in sorted((run.evaluation.reported if run.evaluation else {}).items()):
+        for k, found in sorted(run.rates.items()):
             record: dict[str, Any] = {"run": run.id, "variant": run.variant, "seed": run.seed}
             record |= {"k": k, "episodes": found.n}
             for metric in ("strict", "no_drop"):

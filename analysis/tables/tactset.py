@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from analysis.frames import Evaluation, KRates, Run, StudentRun
+from analysis.frames import AnyRun, KRates, Run, StudentRun
 from analysis.paper import published
 from analysis.stats.proportions import Pairs, newcombe, newcombe_paired
 from analysis.study import Study
@@ -21,14 +21,10 @@ def tactset(study: Study) -> Table:
         teacher = study.teacher_of(student)
         lines += [
             Line(
-                [plain(f"teacher {teacher.name}"),
-                 *_rates(teacher.evaluation, balls, teacher.missing)],
+                [plain(f"teacher {teacher.name}"), *_rates(teacher, balls)],
                 [teacher.id], rule=bool(lines),
             ),
-            Line(
-                [plain(f"student {student.name}"),
-                 *_rates(student.evaluation, balls, student.missing)], [student.id],
-            ),
+            Line([plain(f"student {student.name}"), *_rates(student, balls)], [student.id]),
             Line(
                 [plain("no-drop, student − teacher (pp)"), *_differences(student, teacher, balls)],
                 [student.id, teacher.id],
@@ -51,14 +47,13 @@ def tactset(study: Study) -> Table:
     )
 
 
-def _rates(evaluation: Evaluation | None, balls: range, word: str) -> list[Cell]:
-    found = evaluation.reported if evaluation else {}
+def _rates(run: AnyRun, balls: range) -> list[Cell]:
     cells = []
     for k in balls:
-        if k not in found:
-            cells.append(missing(word))
+        if k not in run.rates:
+            cells.append(missing(run.missing))
             continue
-        kept, strict = found[k].count("no_drop"), found[k].count("strict")
+        kept, strict = run.rates[k].count("no_drop"), run.rates[k].count("strict")
         detail = f"{formats.bracket(wilson(kept))}, strict {formats.percent(strict.rate).text}"
         cells.append(stacked(formats.percent(kept.rate), detail))
     return cells
@@ -96,7 +91,7 @@ def _differences(student: StudentRun, teacher: Run, balls: range) -> list[Cell]:
 
 
 def _difference(student: StudentRun, teacher: Run, k: int) -> tuple[float, Interval] | None:
-    mine, theirs = (p.evaluation.reported if p.evaluation else {} for p in (student, teacher))
+    mine, theirs = student.rates, teacher.rates
     if k not in mine or k not in theirs:
         return None
     pairs = _pairs(mine[k], theirs[k])
@@ -115,7 +110,7 @@ def _pairs(mine: KRates, theirs: KRates) -> Pairs | None:
 
 def _paired(student: StudentRun, teacher: Run) -> bool | None:
     """Tell whether all differences are of pairs; None without any."""
-    mine, theirs = (p.evaluation.reported if p.evaluation else {} for p in (student, teacher))
+    mine, theirs = student.rates, teacher.rates
     found = [_pairs(mine[k], theirs[k]) is not None for k in mine.keys() & theirs.keys()]
     return all(found) if found else None
 
@@ -164,10 +159,9 @@ def _notes(study: Study) -> list[str]:
 
 def _records(student: StudentRun, teacher: Run) -> list[dict[str, Any]]:
     records = []
-    reported = student.evaluation.reported if student.evaluation else {}
-    for k, mine in sorted(reported.items()):
+    for k, mine in sorted(student.rates.items()):
         found = _difference(student, teacher, k)
-        theirs = teacher.evaluation.reported.get(k) if teacher.evaluation else None
+        theirs = teacher.rates.get(k)
         record: dict[str, Any] = {
             "student": student.id, "teacher": teacher.id, "k": k, "episodes": mine.n
         }  # fmt: skip
