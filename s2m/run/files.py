@@ -145,26 +145,22 @@ def write_sealed(path: Path, content: dict[str, Any]) -> None:
     write_json(path, content | {SUM: checksum(content)})
 
 
-def read_sealed(path: Path) -> dict[str, Any]:
-    """Return the object of a file with a checksum, or of an older one that has none."""
-    return unseal(path, read_json(path))
+def read_sealed(path: Path, optional: bool = False) -> dict[str, Any]:
+    """Return the object of a file without its checksum; a UserError if that does not match.
 
-
-def unseal(path: Path, content: dict[str, Any]) -> dict[str, Any]:
-    """Return what was read from a file without its checksum; a UserError if that does not match.
-
-    Damage to the name of the checksum leaves a name that no reader knows: whoever reads objects of
-    fixed fields notices that as well.
+    Where it is `optional`, older files have none. Damage to its name then leaves a name that no
+    reader knows: whoever reads objects of fixed fields notices that as well.
     """
-    rest = {name: value for name, value in content.items() if name != SUM}
-    if content.get(SUM) not in (None, checksum(rest)):
+    content = read_json(path)
+    found = content.pop(SUM, None)
+    if found != checksum(content) and not (optional and found is None):
         raise UserError(f"{path} is damaged: its content does not match its checksum")
-    return rest
+    return content
 
 
 def read_record(path: Path, kind: type[T]) -> T:
     """Return a dataclass of plain fields from a JSON file, every field of its declared type."""
-    value = read_sealed(path)
+    value = read_sealed(path, optional=True)
     try:
         record = kind(**value)
     except TypeError as error:

@@ -13,7 +13,7 @@ from s2m.console.errors import UserError, unknown
 from s2m.run import frozen
 from s2m.run.clock import timestamp
 from s2m.run.code import CodeState
-from s2m.run.files import SUM, checksum, read_json, read_record, sha256, write_file, write_sealed
+from s2m.run.files import read_json, read_record, read_sealed, sha256, write_file, write_sealed
 from s2m.run.identity import seed, signature, variant
 from s2m.run.kind import TEACHER, Kind, kind_of, kind_of_variant
 
@@ -270,9 +270,9 @@ class RunFolder:
         if not path.exists():
             return None
         try:
-            content = read_json(path)
-            found = content.pop(SUM, None), content.get("stage"), content.get("signature")
-            if found != (checksum(content), stage, self.identity.signature):
+            content = read_sealed(path)
+            found = content.get("stage"), content.get("signature")
+            if found != (stage, self.identity.signature):
                 raise UserError(f"{path} is damaged, or of another run")
         except UserError as error:
             log.warning("%s; it counts as absent", error)
