@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.frames import Run, Student
+from analysis.frames import AnyRun, Run
 from analysis.sources import local
 from s2m.console.errors import UserError
 from s2m.monitor.survey import survey
@@ -91,7 +91,7 @@ def misread(root: Path, sound: dict[str, Any]) -> Verdict | None:
     return _compare(found["run"], sound["run"])
 
 
-def _compare(now: Run | Student, before: Run | Student) -> Verdict | None:
+def _compare(now: AnyRun, before: AnyRun) -> Verdict | None:
     """Every number is what it was, or is not there, or belongs to a run that is not finished."""
     if (now.seed, dict(now.config)) != (before.seed, dict(before.config)):
         return Verdict(WRONG, "identity")
