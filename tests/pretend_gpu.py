@@ -6,6 +6,7 @@ the host for the device is counted. It shows where tensors live, not whether a k
 
 from collections import Counter
 from contextlib import contextmanager, nullcontext
+from typing import Any
 from unittest.mock import patch
 
 import torch
@@ -35,7 +36,7 @@ class GpuTensor(torch.Tensor):
         tensor.inner = inner
         return tensor
 
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__: Any = torch._C._disabled_torch_function_impl
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):

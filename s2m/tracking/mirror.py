@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
+from typing import Self
 
 from s2m.config.tracking import TrackingCfg
 from s2m.run.events import Events
@@ -77,7 +78,7 @@ class Mirror:
         self._say(f"W&B: {reason}; the run goes on, python -m s2m.sync sends the rest later")
         Events(self.folder, self._attempt).append(EVENT, reason=reason)
 
-    def __enter__(self) -> "Mirror":
+    def __enter__(self) -> Self:
         """Mirror for a block."""
         return self
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from pyarrow import parquet
@@ -164,7 +165,7 @@ def test_without_a_teacher_nothing_is_distilled():
 def test_the_second_report_is_made_by_the_same_command_from_anywhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ["--runs", "r {1}", "--experiment", "e", "--teacher", "x", "--mix-code", "--distill"]
-    choice = SimpleNamespace(teacher=SimpleNamespace(id="e/x-s1"))
+    choice: Any = SimpleNamespace(teacher=SimpleNamespace(id="e/x-s1"))
     line = again(options([*words, "cluster=slurm"]), choice)
     assert f"'{tmp_path}/r {{{{1}}}}'" in line and "--distill" not in line
     assert line.endswith("--experiment e --teacher e/x-s1 --mix-code")

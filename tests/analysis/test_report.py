@@ -33,6 +33,7 @@ class Links(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         for name, value in attrs:
+            assert value is not None
             if name == "href":
                 self.links.append(value)
             elif name == "src":

@@ -1,6 +1,7 @@
 """Names, groups and colours of the variants."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def test_rows():
 
 
 def test_a_run_says_what_its_row_is_called():
-    mine = SimpleNamespace(label="My & Net", group="G_diag", colour="#123456")
+    mine: Any = SimpleNamespace(label="My & Net", group="G_diag", colour="#123456")
     found = row("mine", mine)
     assert (found.label, found.tex) == ("My & Net", r"My \& Net")
     assert (found.group, found.colour) == ("G_diag", "#123456")

@@ -14,6 +14,7 @@ from s2m.config.task import SpawnCfg, TaskCfg
 from s2m.console.errors import UserError
 from s2m.env.agents import AGENTS
 from s2m.env.transport import TransportEnv
+from s2m.sim.mujoco import MujocoSimulator
 from s2m.task.observations import BALL_FRAMES
 
 
@@ -32,6 +33,11 @@ def roll(env, steps, scale=0.5, seed=0):
         observation, reward, done, extras = env.step(actions)
         record.append((observation, reward, done, extras))
     return record
+
+
+def physics(env):
+    assert isinstance(env.sim, MujocoSimulator)
+    return env.sim
 
 
 def same(a, b):
@@ -141,7 +147,7 @@ def test_slots_beyond_the_number_of_balls_are_empty(counts):
 
 def test_a_ball_out_of_contact_is_hidden_and_zero():
     env = make(1, 2, permute=False)
-    env.sim.qpos[0, 23 + 2] += 0.05  # lift ball 0
+    physics(env).qpos[0, 23 + 2] += 0.05  # lift ball 0
     observation, *_ = env.step(torch.zeros(1, 12))
     assert not observation["balls"][0, -1, 0].any()
     assert observation["balls"][0, -1, 1].any()
@@ -158,7 +164,7 @@ def test_time_out_is_not_a_termination_and_restarts_the_episode():
 
 def test_a_dropped_ball_ends_the_episode():
     env = make(2, 1)
-    env.sim.qpos[1, 23] += 0.5
+    physics(env).qpos[1, 23] += 0.5
     for _ in range(30):
         _, _, done, extras = env.step(torch.zeros(2, 12))
         if done[1]:
@@ -169,7 +175,7 @@ def test_a_dropped_ball_ends_the_episode():
 
 def test_an_unstable_simulation_ends_the_episode_and_is_logged(tmp_path):
     env = TransportEnv(EnvCfg(num_envs=2), balls=torch.tensor([1, 1]), dump=tmp_path)
-    env.sim.qvel[0, 0] = float("nan")
+    physics(env).qvel[0, 0] = float("nan")
     observation, reward, done, extras = env.step(torch.zeros(2, 12))
     assert done.tolist() == [1, 0] and not extras["time_outs"].any()
     assert extras["log"]["sim/unstable"].item() == 0.5
@@ -181,8 +187,8 @@ def test_an_unstable_simulation_ends_the_episode_and_is_logged(tmp_path):
 def test_reward_is_the_sum_of_the_logged_terms_times_dt():
     env = make(5, 3)
     _, reward, _, extras = env.step(torch.zeros(5, 12))
-    total = sum(value for name, value in extras["log"].items() if name.startswith("reward/"))
-    assert reward.mean().item() == pytest.approx(total.item() * 0.02, rel=1e-5)
+    terms = [value for name, value in extras["log"].items() if name.startswith("reward/")]
+    assert reward.mean().item() == pytest.approx(torch.stack(terms).sum().item() * 0.02, rel=1e-5)
 
 
 EASY: Any = dict(

@@ -60,12 +60,12 @@ def striking_at(
                 due = False
                 strike()
 
-        def appending(journal: Journal, at: int, row: MetricsRow) -> None:
-            append(journal, at, row)
-            reached(at)
+        def appending(self: Journal, iteration: int, row: MetricsRow) -> None:
+            append(self, iteration, row)
+            reached(iteration)
 
-        def resuming(work: Work) -> None:
-            resume(work)
+        def resuming(self: Work) -> None:
+            resume(self)
             reached(0)
 
         Journal.append, Work.resume = appending, resuming

@@ -2,6 +2,7 @@
 
 import math
 import re
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ LEVELS = {2: 100, 3: 220, 4: 350, 5: 420}
 def page(tmp_path):
     """The page of three runs, one of which has failed."""
     rates = {k: (10 - k, 12 - k) for k in range(1, 6)}
-    small = {"iterations": 2000, "episodes": 20}
+    small: dict[str, Any] = {"iterations": 2000, "episodes": 20}
     write_run(tmp_path / "runs", Spec(levels=LEVELS, rates=rates, **small))
     write_run(tmp_path / "runs", Spec(variant="dshc_off", levels={2: 300}, rates=rates, **small))
     write_run(tmp_path / "runs", Spec(variant="flat_mlp", state="failed", iteration=5, **small))

@@ -79,6 +79,7 @@ def test_the_storage_yields_what_rsl_rl_would_in_every_epoch():
     learner = make("pfds")
     learner.collect()
     storage, passes = learner.ppo.storage, []
+    assert isinstance(storage, Storage)
     for generator in (storage.mini_batch_generator, super(Storage, storage).mini_batch_generator):
         torch.manual_seed(3)
         passes.append(list(generator(4, 3)))

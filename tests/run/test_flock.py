@@ -26,8 +26,8 @@ def descriptor(tmp_path):
 
 def test_a_lock_ends_with_its_process(descriptor, tmp_path):
     command = [sys.executable, "-c", HOLDER, str(tmp_path / "lock")]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, **pipes) as holder:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe) as holder:
         assert holder.stdout.readline() == "True\n"
         assert flock(descriptor) is False
         holder.kill()

@@ -13,6 +13,7 @@ import shutil
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,7 +31,7 @@ NASTY = (
 )
 """For HTML, a shell, LaTeX, rich, OmegaConf, a terminal, a spreadsheet and a reader."""
 RATES = {k: (8, 9) for k in range(1, 6)}
-SMALL = {"iterations": 50, "episodes": 10}
+SMALL: dict[str, Any] = {"iterations": 50, "episodes": 10}
 BEYOND = "1" + "0" * 400
 
 

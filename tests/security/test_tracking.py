@@ -111,4 +111,4 @@ def test_the_stand_in_listens_on_loopback_only():
 def listening(port: int) -> set[str]:
     """Return the addresses at which the kernel accepts connections to a port."""
     found = [c for c in psutil.net_connections("tcp") if c.status == psutil.CONN_LISTEN]
-    return {connection.laddr.ip for connection in found if connection.laddr.port == port}
+    return {c.laddr.ip for c in found if c.laddr and c.laddr.port == port}

@@ -38,7 +38,7 @@ def _values(state):
 def _body(random, near):
     return Body(
         near + random.normal(size=3) * 0.1,
-        Rotation.random(random_state=random.integers(2**31)).as_quat()[[3, 0, 1, 2]],
+        Rotation.random(rng=random).as_quat()[[3, 0, 1, 2]],
         random.normal(size=3),
         random.normal(size=3) * 2,
     )

@@ -9,7 +9,7 @@ from s2m.sim.quaternion import conjugate, matrix, multiply, rotate, upper
 
 @pytest.fixture
 def pairs():
-    a, b = (Rotation.random(50, random_state=seed) for seed in (1, 2))
+    a, b = (Rotation.random(50, rng=np.random.default_rng(seed)) for seed in (1, 2))
     return a, b, wxyz(a), wxyz(b)
 
 

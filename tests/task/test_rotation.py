@@ -8,8 +8,9 @@ from s2m.task.rotation import perturb
 
 
 def test_perturb_turns_by_the_small_vector_on_the_left():
-    a = Rotation.random(50, random_state=1)
-    angles = np.random.default_rng(1).uniform(-0.05, 0.05, (50, 3))
+    random = np.random.default_rng(1)
+    a = Rotation.random(50, rng=random)
+    angles = random.uniform(-0.05, 0.05, (50, 3))
     q = torch.from_numpy(np.roll(a.as_quat(), 1, -1))
     turned = perturb(q, torch.from_numpy(angles))
     error = (

@@ -128,7 +128,7 @@ def test_a_place_that_takes_nothing_is_said(server, tmp_path, entity, said):
     assert not done.stderr
 
 
-class Sends:
+class Sends(Sender):
     """A sender for whom the first folder cannot be written to, or the server be reached."""
 
     def __init__(self, error):

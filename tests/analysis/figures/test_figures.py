@@ -116,7 +116,8 @@ def test_the_lowest_panel_of_each_column_has_the_numbers_of_balls(study_of):
 def test_rows_without_runs_do_not_lift_the_curves_of_others(study_of):
     study = study_of(*(Spec(v, levels={2: 9}) for v in ("pfds", "flat_mlp_off")))
     axes = progression(study).paint().axes[0]
-    thick = [line.get_ydata() for line in axes.lines if line.get_lw() > 1 and len(line.get_ydata())]
+    thick = [np.asarray(line.get_ydata()) for line in axes.lines if line.get_linewidth() > 1]
+    thick = [y for y in thick if len(y)]
     assert len(thick) == 2
     assert np.mean([y[0] for y in thick]) == pytest.approx(1)
     assert abs(thick[0][0] - thick[1][0]) == pytest.approx(0.04)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -32,7 +33,7 @@ from tests.analysis.synthetic import Spec
 PFDS = [3000, 3200, 3400, 3600, 3800]
 
 
-def five(variant: str, times: list[int | None], hits: list[int]) -> list[Spec]:
+def five(variant: str, times: Sequence[int | None], hits: Sequence[int]) -> list[Spec]:
     """Five seeds with given iterations to 3 balls (and 1000 later to 5) and no-drop at k = 5."""
     specs = []
     for i, (at, n) in enumerate(zip(times, hits, strict=True)):
@@ -276,7 +277,7 @@ def test_one_pending_run_is_enough_for_all_tables(study_of):
 @pytest.fixture
 def controlled(study_of):
     """One run that learns and three that do not."""
-    full = dict.fromkeys(range(1, 6), (100, 100))
+    full = {k: (100, 100) for k in range(1, 6)}
     return study_of(
         Spec("pfds", 40, levels={2: 1000}, rates={k: (40, 90) for k in full}),
         Spec("zero", 40, rates={k: (0, 30) for k in full}),

@@ -16,6 +16,7 @@ import os
 import signal
 import sys
 import types
+from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import MagicMock
 from xml.etree import ElementTree
@@ -106,7 +107,7 @@ class Kit:
 
     def __init__(self):
         self.stage = Stage()
-        self.callbacks: list[tuple[int, int, object]] = []
+        self.callbacks: list[tuple[int, int, Callable[[object], object]]] = []
         self.device = "cpu"
         self.view: SimulationView | None = None
         self.app_config: dict = {}

@@ -194,7 +194,8 @@ class Operations:
 
     def _one(self, v: Values) -> StoredRun | None:
         self._check(v)
-        return self.store.find(v["project"], v.get("name") or v.get("run") or v.get("runName"))
+        name = v.get("name") or v.get("run") or v.get("runName", "")
+        return self.store.find(v["project"], name)
 
     def Run(self, v: Values) -> Values:  # noqa: N802
         if v["project"] not in self.store.projects():
