@@ -65,8 +65,8 @@ def assert_as_undisturbed(run, tmp_path):
     config["sim"]["pause"] = 0.0
     calm = RunFolder.create(tmp_path / "calm", config)
     execute(calm, last="train")
-    frames = [deterministic(Journal(folder).read()) for folder in (run, calm)]
-    pd.testing.assert_frame_equal(*frames, check_exact=True)
+    found, expected = (deterministic(Journal(folder).read()) for folder in (run, calm))
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
 
 
 def preempt(cluster):

@@ -129,16 +129,18 @@ def test_a_folder_that_is_damaged_while_it_runs_is_shown(begun, runs):
 
 
 def test_a_run_that_has_just_begun_has_no_end_in_sight(begun, runs):
-    console = Console(file=io.StringIO(), width=100)
+    said = io.StringIO()
+    console = Console(file=said, width=100)
     Pool([(runs[0], 12)], 1, console).run()
-    assert "one: 0/12 level –, end not in sight\n" in console.file.getvalue()
+    assert "one: 0/12 level –, end not in sight\n" in said.getvalue()
 
 
 def test_a_terminal_that_cannot_redraw_gets_lines(begun, runs, monkeypatch):
     monkeypatch.setenv("TERM", "dumb")
-    console = Console(file=io.StringIO(), width=100, force_terminal=True)
+    said = io.StringIO()
+    console = Console(file=said, width=100, force_terminal=True)
     Pool([(runs[0], 12)], 1, console).run()
-    assert "one: failed\n" in console.file.getvalue()
+    assert "one: failed\n" in said.getvalue()
 
 
 def fail_in(job, run, monkeypatch):
