@@ -25,7 +25,7 @@ class Search:
     """The folders that a command looks into."""
 
     own: tuple[Path, ...] = ()
-    """The user's, besides the repository's."""
+    """The user's, besides the repository's; of files of one name the first counts, as in Hydra."""
 
     @property
     def groups(self) -> list[str]:
@@ -34,12 +34,12 @@ class Search:
 
     def options(self, group: str) -> dict[str, Path]:
         """Return the files of a group by name."""
-        folders = [root / group for root in (CONF, *self.own)]
+        folders = [root / group for root in (CONF, *self.own[::-1])]
         return {path.stem: path for folder in folders for path in sorted(folder.glob("*.yaml"))}
 
     def sweeps(self) -> dict[str, Path]:
         """Return the named sweeps."""
-        folders = [SWEEPS, *(root / "sweeps" for root in self.own)]
+        folders = [SWEEPS, *(root / "sweeps" for root in self.own[::-1])]
         return {path.stem: path for folder in folders for path in sorted(folder.glob("*.yaml"))}
 
     def encoder(self, name: str) -> Path | None:
