@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from s2m.config.run import LEARNER
+from s2m.config.run import ACTING, LEARNER
 from s2m.config.sim import SIMULATORS
 from s2m.console.errors import UserError
 from s2m.run.files import sha256
@@ -92,6 +92,8 @@ def variant(config: dict[str, Any]) -> str:
         raise UserError(
             f"encoder name {name!r}: allowed are up to 40 of a-z, 0-9 and _, not ending in _off"
         )
+    if name in (*ACTING, TACTSET):
+        raise UserError(f"encoder name {name!r}: is that of a control or student: choose another")
     if type(permute) is not bool:
         raise UserError(f"permute = {permute!r}: allowed are true and false")
     return name if permute else f"{name}_off"

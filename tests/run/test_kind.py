@@ -8,7 +8,15 @@ from s2m.config.distill import StudentCfg
 from s2m.config.run import ACTING, LEARNER, RunCfg
 from s2m.console.errors import UserError
 from s2m.run.identity import variant
-from s2m.run.kind import CONTROL, STUDENT, TEACHER, kind_of, kind_of_variant, total_iterations
+from s2m.run.kind import (
+    CONTROL,
+    STUDENT,
+    TACTSET,
+    TEACHER,
+    kind_of,
+    kind_of_variant,
+    total_iterations,
+)
 
 CONFIGS = [
     (asdict(RunCfg()), TEACHER),
@@ -22,6 +30,14 @@ def test_a_config_and_the_name_made_from_it_are_of_one_kind(config, kind):
     assert kind_of(config) is kind
     assert kind_of_variant(variant(config)) is kind
     assert kind.budget in config
+
+
+@pytest.mark.parametrize("name", [*ACTING, TACTSET])
+def test_no_encoder_bears_the_name_of_another_kind(name):
+    config = asdict(RunCfg())
+    config["encoder"]["name"] = name
+    with pytest.raises(UserError, match=f"^encoder name '{name}': is that of a control or student"):
+        variant(config)
 
 
 def test_a_config_from_before_there_were_controls_is_that_of_a_teacher():
