@@ -214,7 +214,7 @@ def test_commands_after_a_sweep_run_once_for_its_runs(tmp_path, monkeypatch):
     with pytest.raises(UserError, match="failed with exit code 1"):
         main(words)
     (folder / "tested.yaml").write_text(SWEEP.replace("{root}", "{home}"))
-    with pytest.raises(UserError, match="braces may only hold root or experiment"):
+    with pytest.raises(UserError, match="braces may hold root, experiment or own"):
         main(words)
 
 

@@ -11,7 +11,7 @@ from s2m.config.task import CommandCfg
 from s2m.encoders.symmetry import audit
 from s2m.env.transport import TransportEnv
 from s2m.learning.ppo import Learner, Storage
-from s2m.policy.model import Joint
+from s2m.policy.model import JointInput
 from s2m.policy.scaling import Scaler
 
 
@@ -94,7 +94,7 @@ def test_the_first_layer_is_linear_in_vector_and_code_and_learns_as_one():
     layer = torch.nn.Linear(7, 3).double()
     vector, code = torch.randn(5, 4).double(), torch.randn(5, 3).double().requires_grad_()
     gradients = []
-    for out in (layer(torch.cat([vector, code], -1)), Joint(layer)((vector, code))):
+    for out in (layer(torch.cat([vector, code], -1)), JointInput(layer)((vector, code))):
         gradients.append(torch.autograd.grad(out.square().sum(), [code, *layer.parameters()]))
     for whole, joint in zip(*gradients, strict=True):
         torch.testing.assert_close(whole, joint)
