@@ -56,11 +56,14 @@ class GpuTensor(torch.Tensor):
 class GpuGenerator(torch.Generator):
     """A generator of the CPU that claims to be elsewhere."""
 
-    known: set[int] = set()
-    """Addresses: below Python, the class of a generator is forgotten."""
+    known: dict[int, "GpuGenerator"] = {}
+    """By address: below Python, the class of a generator is forgotten.
+
+    They are kept, or a later generator of the CPU could get the address of one that is gone.
+    """
 
     def __init__(self):
-        self.known.add(self._cdata)  # pyright: ignore[reportAttributeAccessIssue]
+        self.known[self._cdata] = self  # pyright: ignore[reportAttributeAccessIssue]
 
     @property
     def device(self):  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -1,7 +1,7 @@
 """The settings of each simulator; `implementation` names the class that steps it."""
 
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, TypeVar
 
 from s2m.config.fields import setting
 
@@ -35,6 +35,8 @@ class SimCfg:
 
     def __init_subclass__(cls) -> None:
         """Let `sim=NAME` choose these settings."""
+        if "implementation" not in cls.__dict__:  # only shared by others
+            return
         SIMULATORS[cls.implementation.partition(":")[0].rpartition(".")[2]] = cls
 
     @property
@@ -42,26 +44,59 @@ class SimCfg:
         """Control period, s."""
         return self.timestep * self.decimation
 
+    @property
+    def on_gpu(self) -> bool:
+        """Whether it computes on a GPU."""
+        return str(getattr(self, "device", "cpu")).startswith("cuda")
+
+
+Engine = TypeVar("Engine", bound="MujocoPhysicsCfg")
+
 
 @dataclass
-class MujocoCfg(SimCfg):
-    """The MuJoCo simulator; the solver settings are the fast and accurate ones of docs/task.md."""
+class MujocoPhysicsCfg(SimCfg):
+    """What MuJoCo in C and MuJoCo Warp share; docs/task.md tells how the values were checked."""
 
-    implementation = "s2m.sim.mujoco:MujocoSimulator"
-    name: str = setting("mujoco", "which simulator", choices=["mujoco"])
-    threads: int = setting(1, "threads of the physics pool", low=1, high=256, decides=False)
     timestep: float = setting(0.01, "physics step, s", above=0, high=0.02)
     decimation: int = setting(2, "physics steps per control step", low=1)
     integrator: str = setting(
         "discrete", "MuJoCo integrator", choices=["discrete", "implicitfast", "implicit", "Euler"]
     )
     iterations: int = setting(50, "cap of the Newton iterations", low=1)
+    line_search: int = setting(50, "cap of the steps of each line search", low=1)
+    tolerance: float = setting(1e-10, "improvement at which the solver stops", above=0)
     impratio: float = setting(30.0, "friction to normal impedance ratio", above=0)
     max_speed: float = setting(500.0, "speed at which a state counts as exploded", above=0)
+    ball: BallPhysicsCfg = field(default_factory=BallPhysicsCfg)
+
+    def same_physics(self, kind: type[Engine], **more: Any) -> Engine:
+        """Return the settings of an engine with this physics."""
+        names = [item.name for item in fields(MujocoPhysicsCfg)]
+        return kind(**{name: getattr(self, name) for name in names}, **more)
+
+
+@dataclass
+class MujocoCfg(MujocoPhysicsCfg):
+    """The MuJoCo simulator on the CPU."""
+
+    implementation = "s2m.sim.mujoco:MujocoSimulator"
+    name: str = setting("mujoco", "which simulator", choices=["mujoco"])
+    threads: int = setting(1, "threads of the physics pool", low=1, high=256, decides=False)
     keep_unstable: int = setting(
         20, "most offending states kept on disk per process", low=0, decides=False
     )
-    ball: BallPhysicsCfg = field(default_factory=BallPhysicsCfg)
+
+
+@dataclass
+class WarpCfg(MujocoPhysicsCfg):
+    """MuJoCo Warp: the same model on a GPU, or on the CPU to prove it; see docs/gpu.md."""
+
+    implementation = "s2m.sim.warp:WarpSimulator"
+    name: str = setting("warp", "which simulator", choices=["warp"])
+    device: str = setting(
+        "cuda:0", "where physics and learning run: cuda:0, cuda:1, ... or cpu", decides=False
+    )
+    graph: bool = setting(True, "capture a control step as a graph", decides=False)
 
 
 @dataclass
@@ -70,7 +105,9 @@ class IsaacLabCfg(SimCfg):
 
     implementation = "s2m.sim.isaaclab:IsaacLabSimulator"
     name: str = setting("isaaclab", "which simulator", choices=["isaaclab"])
-    device: str = setting("cuda:0", "where physics and learning run: cuda:0, cuda:1, ... or cpu")
+    device: str = setting(
+        "cuda:0", "where physics and learning run: cuda:0, cuda:1, ... or cpu", decides=False
+    )
     timestep: float = setting(0.005, "physics step, s", above=0, high=0.02)
     decimation: int = setting(4, "physics steps per control step", low=1)
     env_spacing: float = setting(2.5, "distance of neighbouring environments, m", above=0)

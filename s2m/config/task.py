@@ -12,10 +12,13 @@ class CommandCfg:
     linear_x: float = setting(0.5, "largest forward speed, m/s", low=0, high=1.5)
     linear_y: float = setting(0.2, "largest sideways speed, m/s", low=0, high=1.0)
     yaw: float = setting(0.3, "largest yaw rate, rad/s", low=0, high=1.5)
-    standing: float = setting(0.1, "part of the commands that are zero", low=0, high=1)
+    standing: float = setting(0.1, "fraction of the commands that are zero", low=0, high=1)
     resample_steps: int = setting(250, "control steps between two commands", low=1)
     bandwidth: float = setting(
         2.5, "corner of the three lags of the reference, rad/s", above=0, high=50
+    )
+    acceleration: bool = setting(
+        True, "let policies observe the acceleration that the wheels are asked for", since="0.2"
     )
     steer_rate: float = setting(8, "largest steering speed of the reference, rad/s", above=0)
 
@@ -52,6 +55,14 @@ class SpawnCfg:
     spread: float = setting(1.01, "factor on the packing, so that balls do not touch", low=1.0)
     gap: float = setting(0.0002, "least clearance between two balls at spawn, m", low=0)
     speed: float = setting(0.02, "largest starting speed per axis, rolling, m/s", low=0)
+    arrangement: str = setting(
+        "packed", "packed best, or scattered: 3 and 4 balls whose mean is off their middle",
+        choices=["packed", "scattered"], since="0.2",
+    )  # fmt: skip
+    shift: float = setting(
+        0.0, "how far the whole group may be shifted, as a fraction of its way to the edge",
+        low=0, high=1, since="0.2",
+    )  # fmt: skip
 
 
 @dataclass
@@ -60,7 +71,7 @@ class RewardCfg:
 
     margin: float = setting(3.0, "mean support margin")
     tail: float = setting(1.25, "CVaR_0.4 of the support margins")
-    edge: float = setting(-15.0, "part of the balls outside the plate")
+    edge: float = setting(-15.0, "fraction of the balls outside the plate")
     spacing: float = setting(1.5, "mean pair distance, clipped at d_max")
     spacing_tail: float = setting(0.75, "CVaR_0.4 of the pair distances")
     dangerous: float = setting(-20.0, "any margin below the level's danger threshold")
@@ -96,12 +107,16 @@ class TaskCfg:
     min_height: float = setting(0.18, "base height below which the robot has fallen, m", low=0)
     max_roll: float = setting(90.0, "roll beyond which the robot has fallen, degrees", above=0)
     contact_gap: float = setting(
-        0.0025, "a ball this near to resting on the plate touches it, m", above=0
+        0.0025, "gap below which a ball counts as touching the plate, m", above=0
     )
     danger: list[float] = setting(
         [0.15, 0.125, 0.10, 0.075, 0.03],
         "margin below which a state is dangerous, for k = 1..5 (unpublished)",
         low=0, high=1, length=5,
+    )  # fmt: skip
+    grace_steps: int = setting(
+        0, "first steps of an episode in which strict lets a ball be near the edge", low=0,
+        since="0.2",
     )  # fmt: skip
     tactile_observation: bool = setting(False, "also return the observation group 'tactile'")
     command: CommandCfg = field(default_factory=CommandCfg)

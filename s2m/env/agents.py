@@ -81,21 +81,24 @@ class Balance:
         cost = solve_discrete_are(a, b, state_cost, input_cost)
         return np.linalg.solve(input_cost + b.T @ cost @ b, b.T @ cost @ a)[0].tolist()
 
+    def centre(self, xy: Tensor, active: Tensor) -> Tensor:
+        """Return where the balls are as one body, (n, 2)."""
+        on = active.unsqueeze(-1)
+        low = xy.masked_fill(~on, torch.inf).amin(1)
+        high = xy.masked_fill(~on, -torch.inf).amax(1)
+        return (low + high) / 2
+
     def __call__(self) -> Tensor:
         """Return the actions for the present state."""
         env, state = self.env, self.env.state
         # A promotion at a random episode time keeps the command; such episodes never count.
         self.command[env.episode_length_buf == 0] = 0.0
-        on = state.ball_active.unsqueeze(-1)
-        xy = state.ball_position[..., :2]
-        low = xy.masked_fill(~on, torch.inf).amin(1)
-        high = xy.masked_fill(~on, -torch.inf).amax(1)
         velocity = plate_velocity(state)[..., :2].transpose(1, 2)
         velocity = masked_mean(velocity, state.ball_active.unsqueeze(1))
         feed_forward = env.commands.plate_acceleration / GRAVITY
         k = self.gains
         change = (
-            k[0] * (low + high) / 2
+            k[0] * self.centre(state.ball_position[..., :2], state.ball_active)
             + k[1] * velocity
             + k[2] * (state.gravity[:, :2] - feed_forward)
             + k[3] * (self.command - feed_forward)
@@ -104,8 +107,17 @@ class Balance:
         return self.command @ self.to_actions
 
 
+class BalanceMean(Balance):
+    """The same, but for the mean ball: what a policy reaches that sees no more than that."""
+
+    def centre(self, xy: Tensor, active: Tensor) -> Tensor:
+        """Return the mean of the balls, (n, 2)."""
+        return masked_mean(xy.transpose(1, 2), active.unsqueeze(1))
+
+
 AGENTS: dict[str, Callable[[TransportEnv], Agent]] = {
     "zero": zero,
     "random": noise,
     "lqr": Balance,
+    "lqr_mean": BalanceMean,
 }

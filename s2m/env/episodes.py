@@ -23,10 +23,11 @@ def run_episodes(
     """Run `episodes` episodes for each number of balls in `levels` and return a row for each.
 
     Only the first episode of an environment is used, from its step 0 to its end: taking what
-    happens to finish first would favour failures. All episodes run side by side.
+    happens to finish first would favour failures. All episodes run side by side; start, commands
+    and noise of each depend on the seed alone: two policies are judged in the same episodes.
     """
     balls = torch.tensor(levels).repeat_interleave(episodes)
-    env = TransportEnv(replace(cfg, num_envs=len(balls)), balls=balls)
+    env = TransportEnv(replace(cfg, num_envs=len(balls)), balls=balls, once=True)
     try:
         return _run(env, make(env), progress)
     finally:
@@ -46,7 +47,7 @@ def _run(env: TransportEnv, agent: Agent, progress: Callable[[int, int], None]) 
             result = env.outcome
             scene = result.scene
             steps += alive
-            near_edge += alive & scene.dangerous
+            near_edge += alive & scene.dangerous & (step >= env.cfg.task.grace_steps)
             outside += alive & scene.outside.any(-1)
             dropped += alive & result.dropped
             fell += alive & result.fell

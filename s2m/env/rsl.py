@@ -14,9 +14,10 @@ try:
     from rsl_rl.algorithms import PPO
     from rsl_rl.env import VecEnv
     from rsl_rl.models import MLPModel
+    from rsl_rl.modules import EmpiricalNormalization
     from rsl_rl.storage import RolloutStorage
 finally:
     if _hidden:
         del sys.modules["wandb"]
 
-__all__ = ["PPO", "MLPModel", "RolloutStorage", "VecEnv"]
+__all__ = ["PPO", "EmpiricalNormalization", "MLPModel", "RolloutStorage", "VecEnv"]

@@ -64,12 +64,14 @@ class TransportEnv(VecEnv):
         cfg: EnvCfg,
         *,
         balls: Tensor | None = None,
+        once: bool = False,
         dump: str | Path | None = None,
         simulator: Simulator | None = None,
     ) -> None:
         """Build and reset the environments.
 
         `balls` (n,) fixes each environment's number of balls and switches the curriculum off;
+        `once` leaves ended episodes as they are, so that commands do not depend on who has failed;
         `dump` is the folder for states that broke the simulation.
         """
         validate(cfg)
@@ -93,10 +95,11 @@ class TransportEnv(VecEnv):
         self.rewards = Rewards(task.reward)
         self.logged = (
             *(f"reward/{name}" for name in self.rewards.names),
-            "task/dangerous", "task/minimum_margin", "sim/unstable",
+            "task/dangerous", "task/minimum_margin", "sim/unstable", "sim/unsolved",
         )  # fmt: skip
         """What `extras["log"]` holds."""
         self.curriculum = Curriculum(cfg.curriculum, n, task.episode_steps, device)
+        self.once = once
         self.fixed_balls = None if balls is None else balls.to(device)
         self.events: list[LevelChange] = []
         """Level changes that nobody has taken yet."""
@@ -157,7 +160,7 @@ class TransportEnv(VecEnv):
         return TensorDict(groups, batch_size=[self.num_envs], device=self.device)
 
     def step(self, actions: Tensor) -> tuple[TensorDict, Tensor, Tensor, dict]:
-        """Advance one control step; ended episodes begin anew within it."""
+        """Advance one control step; ended episodes begin anew within it, unless `once` is set."""
         # Rollouts run in inference mode, whose tensors could not be updated in place later.
         with torch.inference_mode(False), torch.no_grad():
             self._act(actions)
@@ -168,15 +171,16 @@ class TransportEnv(VecEnv):
             reward = terms.sum(0) * self.sim.dt
             log = self._log(terms, scene)
             done, time_outs, promoted = self._judge(scene)
-            self._begin_again(done, promoted)
+            self._begin_again(torch.zeros_like(done) if self.once else done, promoted)
             extras = {"time_outs": time_outs, "log": log}
             return self.get_observations(), reward, done.long(), extras
 
     def _log(self, terms: Tensor, scene: Scene) -> dict[str, Tensor]:
-        """Return the means over environments of the reward terms and of three more measures."""
+        """Return the means over environments of the reward terms and of four more measures."""
         measures = [scene.dangerous, scene.minimum_margin, self.state.unstable]
         more = torch.stack([measure.to(terms.dtype) for measure in measures])
-        return dict(zip(self.logged, torch.cat([terms, more]).mean(1).unbind(), strict=True))
+        means = torch.cat([terms, more]).mean(1).unbind()
+        return dict(zip(self.logged, [*means, self.sim.unsolved], strict=True))
 
     def _act(self, actions: Tensor) -> None:
         cfg = self.cfg.task.action

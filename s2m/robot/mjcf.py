@@ -6,7 +6,7 @@ the plate and with each other. A lost ball therefore falls through the trunk and
 
 from xml.etree import ElementTree as ET
 
-from s2m.config.sim import MujocoCfg
+from s2m.config.sim import MujocoPhysicsCfg
 from s2m.robot.model import BALL_RADIUS, LEGS, MAX_BALLS, Link, Robot, Shape
 
 BALL_COLOURS = (
@@ -20,14 +20,15 @@ def text(*values: float) -> str:
     return " ".join(repr(round(float(v), 9)) for v in values)
 
 
-def mjcf(robot: Robot, k: int, cfg: MujocoCfg, *, pictures: bool = False) -> str:
+def mjcf(robot: Robot, k: int, cfg: MujocoPhysicsCfg, *, pictures: bool = False) -> str:
     """Return the model with k balls; `pictures` adds lights, floor texture and a sharper image."""
     root = ET.Element("mujoco", model=f"s2m-k{k}")
     ET.SubElement(root, "compiler", angle="radian", autolimits="true", eulerseq="XYZ")
     option = ET.SubElement(
         root, "option", timestep=text(cfg.timestep), integrator=cfg.integrator, solver="Newton",
-        iterations=str(cfg.iterations), ls_iterations="20", tolerance="1e-6", cone="elliptic",
-        jacobian="sparse", impratio=text(cfg.impratio),
+        iterations=str(cfg.iterations), ls_iterations=str(cfg.line_search),
+        tolerance=str(cfg.tolerance), cone="elliptic", jacobian="sparse",
+        impratio=text(cfg.impratio),
     )  # fmt: skip
     # Without autoreset a diverging state stays visible to the simulator's guard.
     ET.SubElement(option, "flag", island="disable", autoreset="disable")
@@ -107,7 +108,7 @@ def _geom(body: ET.Element, shape: Shape, name: str) -> None:
         geom.set("group", "3")
 
 
-def _ball(world: ET.Element, i: int, cfg: MujocoCfg) -> None:
+def _ball(world: ET.Element, i: int, cfg: MujocoPhysicsCfg) -> None:
     body = ET.SubElement(world, "body", name=f"ball{i}", pos=text(0.5 + i, 0, BALL_RADIUS))
     ET.SubElement(body, "freejoint", name=f"ball{i}")
     moment = 0.4 * cfg.ball.mass * BALL_RADIUS**2
@@ -118,7 +119,7 @@ def _ball(world: ET.Element, i: int, cfg: MujocoCfg) -> None:
                   rgba=text(*BALL_COLOURS[i % MAX_BALLS], 1))  # fmt: skip
 
 
-def _contacts(root: ET.Element, k: int, cfg: MujocoCfg) -> None:
+def _contacts(root: ET.Element, k: int, cfg: MujocoPhysicsCfg) -> None:
     contact = ET.SubElement(root, "contact")
     ball = cfg.ball
 

@@ -21,6 +21,15 @@ NO_GL = (
 )
 
 
+def require_gl() -> None:
+    """Refuse to go on where MuJoCo cannot load its GL library, which it does when imported."""
+    try:
+        import mujoco  # noqa: F401
+    # Depending on what is missing, PyOpenGL and MuJoCo raise quite different errors.
+    except (ImportError, AttributeError, RuntimeError, OSError) as error:
+        raise UserError(f"{NO_GL}. ({type(error).__name__}: {error})") from error
+
+
 class Camera:
     """Renders single environments of a MuJoCo simulator, following the robot."""
 

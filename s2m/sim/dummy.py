@@ -28,6 +28,7 @@ class DummySimulator:
         """Start with empty plates."""
         self.num_envs, self.dt, self.device = num_envs, cfg.dt, torch.device("cpu")
         self.pause = cfg.pause
+        self.unsolved = torch.zeros(())
         self.tilt = torch.zeros(num_envs, 2)
         self.joints = torch.zeros(num_envs, len(ROBOT.leg_joints))
         self.motion = torch.zeros(num_envs, 3)

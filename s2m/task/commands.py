@@ -42,7 +42,9 @@ class Commands:
 
     def observed(self) -> Tensor:
         """Return what the policy is told, (n, 5): the command and the plate's acceleration."""
-        return torch.cat([self.target, self.plate_acceleration], -1)
+        asked = self.plate_acceleration
+        seen = asked if self.cfg.acceleration else torch.zeros_like(asked)
+        return torch.cat([self.target, seen], -1)
 
     def reset(self, env_ids: Tensor) -> None:
         """Begin at rest with a new command."""

@@ -3,7 +3,8 @@
 An episode counts when it began at its step 0 within the present level. Failed episodes end sooner
 than good ones, so "the last 200 finished" would be a biased sample just after a level change. The
 window therefore takes episodes by when they began, and only those that began at least one full
-episode length ago: all of them have ended, good or bad.
+episode length ago: all of them have ended, good or bad. Episodes that began together are taken
+together: to cut between them would keep those that ended last, which are the long ones.
 """
 
 from dataclasses import dataclass
@@ -101,10 +102,18 @@ class Curriculum:
         self.counts[env_ids] = counts
 
     def window(self) -> Tensor:
-        """Return the sums (m, 6) of the latest complete cohort, at most cfg.window episodes."""
+        """Return the sums (m, 6) of the latest complete episodes, cfg.window if there are as many.
+
+        There are more of them if several began with the first.
+        """
         complete = self.finished[self.finished[:, 0] <= self.step - self.episode_steps]
-        order = complete[:, 0].sort(stable=True).indices
-        return complete[order[-self.cfg.window :], 1:]
+        return complete[complete[:, 0] >= self._first(complete[:, 0]), 1:]
+
+    def _first(self, began: Tensor) -> Tensor:
+        """Return when the first episode of a window began, of those that may be in it."""
+        if not len(began):
+            return began.new_tensor(0.0)
+        return began.topk(min(self.cfg.window, len(began))).values[-1]
 
     def criteria(self) -> list[Criterion]:
         """Return the six criteria of the present window; NaN while it is empty.
@@ -124,17 +133,14 @@ class Curriculum:
 
     def threshold(self, name: str) -> float:
         """Return the level's threshold of a criterion; the last level shows the one before it."""
-        limit = getattr(self.cfg, name)
-        return limit if isinstance(limit, float) else limit[min(self.level, len(limit)) - 1]
+        return self.cfg.threshold(name, self.level)
 
     def advance(self) -> LevelChange | None:
         """Check the window when it is due; on a pass begin the next level and return the event."""
         if (self.step - self.level_began) % self.cfg.check_steps:
             return None
-        # What began before the window's reach can never be chosen again: keep the store short.
         horizon = self.step - self.episode_steps
-        complete = self.finished[:, 0] <= horizon
-        self._prune(complete)
+        self._prune(horizon)
         if self.level >= self.cfg.stop:
             return None
         counted = self.episodes + int((self.finished[:, 0] <= horizon).sum())
@@ -158,16 +164,12 @@ class Curriculum:
         self.successes = self.episodes = 0
         self.finished = self.finished[:0]
 
-    def _prune(self, complete: Tensor) -> None:
-        extra = int(complete.sum()) - self.cfg.window
-        if extra <= 0:
-            return
-        rows = complete.nonzero().squeeze(-1)
-        order = self.finished[rows, 0].sort(stable=True).indices
-        drop = torch.zeros(len(self.finished), dtype=torch.bool, device=self.finished.device)
-        drop[rows[order[:extra]]] = True
-        self.finished = self.finished[~drop]
-        self.episodes += extra
+    def _prune(self, horizon: int) -> None:
+        """Forget what began before the window's reach: it can never be chosen again."""
+        began = self.finished[:, 0]
+        kept = began >= self._first(began[began <= horizon])
+        self.episodes += len(kept) - int(kept.sum())
+        self.finished = self.finished[kept]
 
     def state_dict(self) -> dict[str, Tensor | int]:
         """Return what a resumed run needs."""

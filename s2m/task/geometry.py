@@ -92,8 +92,3 @@ def packing(k: int) -> list[tuple[float, float]]:
         5: [(0.0, 0.0), (0.0912, 0.0615), (0.0912, -0.0615), (-0.0912, 0.0615),
             (-0.0912, -0.0615)],
     }[k]  # fmt: skip
-
-
-def largest_margin(k: int) -> float:
-    """Largest minimum margin that k balls can have at once."""
-    return float(support_margin(torch.tensor(packing(k))).min())

@@ -7,6 +7,20 @@ import torch
 STREAMS = ("spawn", "command", "noise", "permutation", "stagger", "action")
 
 
+def seed_of(seed: int, words: str) -> int:
+    """Return a seed for one purpose of a run."""
+    digest = hashlib.sha256(f"{seed}/{words}".encode()).digest()
+    return int.from_bytes(digest[:8], "little") >> 1
+
+
+def take_up(generator: torch.Generator, state: torch.Tensor) -> None:
+    """Go on where a generator was saved; one of another kind of device is seeded by that state."""
+    if generator.get_state().shape == state.shape:
+        generator.set_state(state)
+    else:
+        generator.manual_seed(seed_of(0, state.numpy().tobytes().hex()))
+
+
 class Streams:
     """One torch generator per purpose, all derived from one seed."""
 
@@ -14,8 +28,7 @@ class Streams:
         """Seed every stream by a hash of its name and the run's seed."""
         self._generators = {name: torch.Generator(device) for name in STREAMS}
         for name, generator in self._generators.items():
-            digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
-            generator.manual_seed(int.from_bytes(digest[:8], "little") >> 1)
+            generator.manual_seed(seed_of(seed, name))
 
     def __getitem__(self, name: str) -> torch.Generator:
         """Return the generator of one purpose."""
@@ -28,4 +41,4 @@ class Streams:
     def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
         """Take up streams where they were saved."""
         for name, generator in self._generators.items():
-            generator.set_state(state[name])
+            take_up(generator, state[name])

@@ -9,7 +9,8 @@ from torch import Tensor
 from s2m.config.task import SpawnCfg
 from s2m.console.errors import UserError
 from s2m.robot.model import BALL_RADIUS, MAX_BALLS
-from s2m.task.geometry import FAR, packing, pair_distances
+from s2m.task.constants import constant
+from s2m.task.geometry import FAR, HALF_PLATE, packing, pair_distances
 from s2m.task.state import Spawn
 
 BANK_SIZE = 4096
@@ -17,14 +18,22 @@ MOST_TRIES = 400
 """Batches of BANK_SIZE draws before a spawn is called impossible; the defaults need at most 10."""
 
 
+SCATTERED = {
+    3: [(-0.0655, 0.0525), (0.0655, 0.0525), (-0.0300, -0.0525)],
+    4: [(-0.0850, 0.0560), (0.0270, 0.0560), (-0.0850, -0.0560), (0.0850, -0.0560)],
+}
+"""Centres (m) of balls whose mean is not the middle of their box; 5 balls have no room for it."""
+
+
 @cache
-def placement_bank(k: int, jitter: float, spread: float, gap: float) -> Tensor:
+def placement_bank(k: int, jitter: float, spread: float, gap: float, arrangement: str) -> Tensor:
     """Return BANK_SIZE placements (m) of k balls without overlap, (BANK_SIZE, k, 2), float64.
 
     Drawn by rejection from a fixed seed: the bank is part of the task, the same in every run.
     """
     generator = torch.Generator().manual_seed(k)
-    base = torch.tensor(packing(k), dtype=torch.float64) * spread
+    places = SCATTERED.get(k) if arrangement == "scattered" else None
+    base = torch.tensor(places or packing(k), dtype=torch.float64) * spread
     found: list[Tensor] = []
     for _ in range(MOST_TRIES):
         mirror = torch.randint(0, 2, (BANK_SIZE, 1, 2), generator=generator) * 2.0 - 1.0
@@ -47,7 +56,7 @@ def placement_bank(k: int, jitter: float, spread: float, gap: float) -> Tensor:
 def check_spawn(cfg: SpawnCfg, counts: Iterable[int]) -> None:
     """Raise UserError if some number of balls cannot be placed."""
     for k in counts:
-        placement_bank(k, cfg.jitter[k - 1], cfg.spread, cfg.gap)
+        placement_bank(k, cfg.jitter[k - 1], cfg.spread, cfg.gap, cfg.arrangement)
 
 
 def spawn(cfg: SpawnCfg, count: Tensor, generator: torch.Generator) -> Spawn:
@@ -70,14 +79,28 @@ def spawn(cfg: SpawnCfg, count: Tensor, generator: torch.Generator) -> Spawn:
     counts = set(count.tolist())
     for k in counts:
         rows = slice(None) if len(counts) == 1 else (count == k).nonzero().squeeze(-1)
-        bank = _bank(k, cfg.jitter[k - 1], cfg.spread, cfg.gap, position.dtype, position.device)
+        settings = (cfg.jitter[k - 1], cfg.spread, cfg.gap, cfg.arrangement)
+        bank = _bank(k, *settings, position.dtype, position.device)
         shuffled = order[rows, :k].argsort(-1)
         position[rows, :k] = bank[choice[rows].unsqueeze(-1), shuffled]
+    if cfg.shift:
+        active = torch.arange(MAX_BALLS, device=device) < count.unsqueeze(-1)
+        moved = position + _shift(position, active, cfg.shift * (uniform(2) * 2 - 1)).unsqueeze(1)
+        position = torch.where(active.unsqueeze(-1), moved, 0.0)
     return Spawn(count, position, velocity, rotation)
+
+
+def _shift(position: Tensor, active: Tensor, part: Tensor) -> Tensor:
+    """Return shifts (m, 2) of groups by parts (m, 2), -1 to 1, of their way to the plate's edge."""
+    on, half = active.unsqueeze(-1), constant(HALF_PLATE, position)
+    up = half - position.masked_fill(~on, -FAR).amax(1)
+    down = half + position.masked_fill(~on, FAR).amin(1)
+    return part * torch.where(part > 0, up, down)
 
 
 @cache
 def _bank(
-    k: int, jitter: float, spread: float, gap: float, dtype: torch.dtype, device: torch.device
-) -> Tensor:
-    return placement_bank(k, jitter, spread, gap).to(device, dtype)
+    k: int, jitter: float, spread: float, gap: float, arrangement: str, dtype: torch.dtype,
+    device: torch.device,
+) -> Tensor:  # fmt: skip
+    return placement_bank(k, jitter, spread, gap, arrangement).to(device, dtype)

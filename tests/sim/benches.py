@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from scipy.spatial.transform import Rotation
 
-from s2m.config.sim import IsaacLabCfg, MujocoCfg
+from s2m.config.sim import IsaacLabCfg, MujocoCfg, WarpCfg
 from s2m.config.task import SpawnCfg
 from s2m.robot.model import MAX_BALLS, ROBOT
 from s2m.task.spawn import spawn
@@ -58,19 +58,40 @@ class MujocoBench:
         return MujocoSimulator(MujocoCfg(), n, GAP)
 
     def place(self, sim, env, scenery):
+        """Write into the padded state; numbers become what the simulator keeps them in."""
         base = scenery.base
         sim.qpos[env] = 0.0
         sim.qvel[env] = 0.0
-        sim.qpos[env, :7] = [*base.position, *base.rotation]
-        sim.qvel[env, :6] = [*base.velocity, *base.turn.inv().apply(base.spin)]
-        sim.qpos[env, 7:23], sim.qvel[env, 6:22] = scenery.joints, scenery.speeds
+        _put(sim.qpos, env, 0, *base.position, *base.rotation, *scenery.joints)
+        turning = base.turn.inv().apply(base.spin)
+        _put(sim.qvel, env, 0, *base.velocity, *turning, *scenery.speeds)
         for i, ball in enumerate(scenery.balls):
-            sim.qpos[env, 23 + 7 * i : 30 + 7 * i] = [*ball.position, *ball.rotation]
-            spin = ball.turn.inv().apply(ball.spin)
-            sim.qvel[env, 22 + 6 * i : 28 + 6 * i] = [*ball.velocity, *spin]
+            _put(sim.qpos, env, 23 + 7 * i, *ball.position, *ball.rotation)
+            _put(sim.qvel, env, 22 + 6 * i, *ball.velocity, *ball.turn.inv().apply(ball.spin))
 
     def break_down(self, sim, env):
         sim.qvel[env, 3] = np.nan
+
+
+def _put(rows, env, start, *values):
+    """Write numbers into a row of an array or tensor."""
+    for i, value in enumerate(values):
+        rows[env, start + i] = float(value)
+
+
+class WarpBench(MujocoBench):
+    """MuJoCo Warp on the CPU, kernel by kernel or as a captured graph."""
+
+    name = "warp"
+
+    def __init__(self, graph, simulator=None):
+        self.graph, self.simulator = graph, simulator
+
+    def build(self, n):
+        from s2m.sim.warp import WarpSimulator
+
+        cfg = WarpCfg(device="cpu", graph=self.graph)
+        return (self.simulator or WarpSimulator)(cfg, n, GAP)
 
 
 class IsaacLabBench:

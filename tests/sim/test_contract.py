@@ -1,16 +1,16 @@
-"""One contract for all simulators, and proof that it would notice a wrong adapter."""
+"""One contract for all simulators, and proof that it would notice a wrong adapter.
+
+That of MuJoCo Warp stands in test_warp_contract.py: Isaac Lab is tried on a pretended Warp.
+"""
 
 import sys
-import types
-from pathlib import Path
 
 import pytest
 
-import s2m.sim
 from tests.sim.benches import IsaacLabBench, MujocoBench
 from tests.sim.contract import CHECKS
+from tests.sim.mutants import close_scene, mutated, survives
 
-FOLDER = Path(s2m.sim.__file__).parent
 MUTANTS = {
     "quaternion order of the base": (
         "base, turning = pose[:, 3:], motion", "base, turning = pose[:, [6, 3, 4, 5]], motion"),
@@ -72,11 +72,8 @@ def bench(request):
 
 @pytest.fixture(autouse=True)
 def close_afterwards():
-    """Only one Isaac Lab scene can be open: close what a check built."""
     yield
-    module = sys.modules.get("isaaclab.sim")
-    if module is not None:
-        module.SimulationContext.clear_instance()
+    close_scene()
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
@@ -84,37 +81,13 @@ def test_contract(bench, check):
     check(bench)
 
 
-def _mutated(name, old, new):
-    """Return a module of this folder with one place of its source changed."""
-    source = (FOLDER / f"{name}.py").read_text()
-    assert old in source, f"{name}.py has no '{old}' any more: adapt the mutant"
-    module = types.ModuleType(f"s2m.sim.{name}")
-    module.__file__ = str(FOLDER / f"{name}.py")
-    sys.modules[module.__name__] = module
-    changed = source.replace(old, new) if old else source
-    exec(compile(changed, f"mutant of {name}.py", "exec"), module.__dict__)
-    return module
-
-
-def _survives(bench):
-    """Whether all checks pass."""
-    for check in CHECKS:
-        try:
-            check(bench)
-        except Exception:
-            return False
-        finally:
-            sys.modules["isaaclab.sim"].SimulationContext.clear_instance()
-    return True
-
-
 def test_a_mutant_without_a_mutation_passes(kit, monkeypatch):
     """Copies fail for what was changed in them, not for being copies."""
     for name in ("isaaclab", "isaaclab_scene"):
         sound = __import__(f"s2m.sim.{name}", fromlist=[name])
         monkeypatch.setitem(sys.modules, sound.__name__, sound)
-    _mutated("isaaclab_scene", "", "")
-    assert _survives(IsaacLabBench(kit, _mutated("isaaclab", "", "").IsaacLabSimulator))
+    mutated("isaaclab_scene", "", "")
+    assert survives(IsaacLabBench(kit, mutated("isaaclab", "", "").IsaacLabSimulator))
 
 
 @pytest.mark.parametrize("name", MUTANTS)
@@ -122,8 +95,8 @@ def test_the_contract_notices(kit, monkeypatch, name):
     import s2m.sim.isaaclab as sound
 
     monkeypatch.setitem(sys.modules, "s2m.sim.isaaclab", sound)
-    mutant = _mutated("isaaclab", *MUTANTS[name])
-    assert not _survives(IsaacLabBench(kit, mutant.IsaacLabSimulator))
+    mutant = mutated("isaaclab", *MUTANTS[name])
+    assert not survives(IsaacLabBench(kit, mutant.IsaacLabSimulator))
 
 
 @pytest.mark.parametrize("name", SCENE_MUTANTS)
@@ -132,7 +105,7 @@ def test_the_contract_notices_a_wrong_scene(kit, monkeypatch, name):
 
     monkeypatch.setitem(sys.modules, "s2m.sim.isaaclab_scene", sound)
     try:
-        _mutated("isaaclab_scene", *SCENE_MUTANTS[name])
+        mutated("isaaclab_scene", *SCENE_MUTANTS[name])
     except TypeError:
         return
-    assert not _survives(IsaacLabBench(kit))
+    assert not survives(IsaacLabBench(kit))

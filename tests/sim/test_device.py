@@ -146,3 +146,11 @@ def test_a_run_of_the_device_is_exported(kit, tmp_path):
         largest, _ = check(exported, tmp_path / "run.onnx", steps=3)
     assert largest < 1e-4
     kit.device = "cpu"
+
+
+def test_a_generator_of_the_cpu_is_never_taken_for_one_of_the_gpu():
+    """Their addresses tell them apart, and a freed one could be given again."""
+    with pretended_gpu():
+        for _ in range(50):
+            torch.Generator(NAME)
+            torch.rand(1, generator=torch.Generator().manual_seed(0))

@@ -21,7 +21,7 @@ def python(code):
 
 
 def test_without_isaac_lab_one_line_tells_how_to_get_it(tmp_path):
-    words = ["sim=isaaclab", "budget=demo", f"root={tmp_path}"]
+    words = ["sim=isaaclab", "sim.device=cpu", "budget=demo", f"root={tmp_path}"]
     done = subprocess.run(
         [sys.executable, "-m", "s2m.launch", *words], capture_output=True, text=True
     )

@@ -103,6 +103,22 @@ def test_length_ratio_is_the_sixth_criterion():
     assert {i.name for i in curriculum.criteria() if not i.passed} == {"length_ratio"}
 
 
+def test_a_window_does_not_cut_between_episodes_that_began_together():
+    """All begin at once, 30 of 100 end early: the 50 that ended last would all be long."""
+    curriculum, everyone = make(window=50), torch.arange(100)
+    for step in range(LENGTH):
+        curriculum.record(scene(100))
+        if step == 3:
+            curriculum.finish(everyone[:30])
+            curriculum.counts[:30] = False
+    curriculum.finish(everyone[30:])
+    ratio = (30 * 4 + 70 * 10) / 1000
+    assert curriculum.criteria()[0].value == pytest.approx(ratio)
+    curriculum.advance()  # forgets what no window can reach
+    assert curriculum.criteria()[0].value == pytest.approx(ratio)
+    assert len(curriculum.finished) == 100 and curriculum.episodes == 0
+
+
 @pytest.mark.parametrize("level", [1, 2, 3, 4])
 def test_thresholds_are_the_papers_table(level):
     table = {

@@ -1,11 +1,14 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
 from s2m.config.curriculum import CurriculumCfg
 from s2m.config.task import SpawnCfg, TaskCfg
 from s2m.console.errors import UserError
-from s2m.task.geometry import largest_margin, minimum_margin, pair_distances, support_margin
+from s2m.task.geometry import minimum_margin, pair_distances, support_margin
 from s2m.task.spawn import spawn
+from tests.task.test_geometry import largest_margin
 
 CFG = SpawnCfg()
 
@@ -64,3 +67,33 @@ def test_an_impossible_spawn_is_one_line_instead_of_an_endless_search():
     cfg = SpawnCfg(gap=0.01, spread=1.0, jitter=[0.001] * 5)
     with pytest.raises(UserError, match="cannot place 5 balls"):
         spawn(cfg, torch.tensor([5]), torch.Generator())
+
+
+@pytest.mark.parametrize("k", range(1, 6))
+def test_a_shifted_group_keeps_its_shape_and_stays_on_the_plate(k):
+    still, moved = (
+        spawn(replace(CFG, shift=shift), torch.full((500,), k), torch.Generator().manual_seed(0))
+        for shift in (0.0, 0.8)
+    )
+    shift = moved.position[:, :k] - still.position[:, :k]
+    assert torch.allclose(shift, shift[:, :1].expand_as(shift), atol=1e-6)
+    assert not moved.position[:, k:].any()
+    # The margin of the ball next to the edge is at least a fifth of what it was.
+    before, after = (
+        support_margin(beginning.position[:, :k]).amin(1) for beginning in (still, moved)
+    )
+    assert (after > 0.19 * before).all()
+    assert (after < 0.5 * before).float().mean() > 0.3
+    assert torch.equal(moved.velocity, still.velocity)
+
+
+@pytest.mark.parametrize("k, apart", [(1, 0), (2, 0), (3, 0.018), (4, 0.013), (5, 0)])
+def test_scattered_groups_have_their_mean_off_the_middle_of_their_box(k, apart):
+    cfg = replace(CFG, arrangement="scattered")
+    places = spawn(cfg, torch.full((500,), k), torch.Generator().manual_seed(0)).position[:, :k]
+    middle = (places.amin(1) + places.amax(1)) / 2
+    gap = (places.mean(1) - middle).norm(dim=-1)
+    packed = draw(k, 500).position[:, :k]
+    if not apart:
+        assert torch.equal(places, packed)
+    assert gap.mean() >= apart

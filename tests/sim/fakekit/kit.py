@@ -344,6 +344,12 @@ class Installation:
 
     def __init__(self):
         self.path = list(sys.path)
+        # Warp may be installed, and in use by other tests.
+        self.aside = {
+            name: sys.modules.pop(name)
+            for name in list(sys.modules)
+            if name.split(".")[0] in OMNIVERSE
+        }
         self.modules = set(sys.modules)
         missing = {name for name in OPTIONAL if importlib.util.find_spec(name) is None}
         self.libraries = Finder(missing)
@@ -370,3 +376,4 @@ class Installation:
             if name.split(".")[0] in OMNIVERSE | {"isaaclab", "isaaclab_contrib", "app_launcher"}:
                 del sys.modules[name]
         sys.modules.pop("s2m.sim.isaaclab_scene", None)
+        sys.modules.update(self.aside)
