@@ -5,7 +5,7 @@ is known: what is wrong with one can then be said without reading Hydra's messag
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -93,13 +93,16 @@ def _compose(schema: type, words: list[str], search: Search, hydra: bool = False
     for word in words:
         override = _parse(word)
         group = override.key_or_group
-        if group in search.groups and group not in _names(schema) and group != "size":
-            raise _foreign(group, schema)
-        if group in search.groups:
-            _require_option(override, word, search)
-            choices.append(word)
-        else:
+        if group not in search.groups:
             values.append(override)
+            continue
+        if group not in _names(schema) and group != "size":
+            if group == "distill":
+                raise UserError("distill belongs to students: python -m s2m.distill --help")
+            raise unknown("setting", group, _names(schema))
+        if str(override.value()) not in search.options(group):
+            raise unknown(group, word.partition("=")[2], search.options(group))
+        choices.append(word)
     with initialize_config_dir(str(CONF), version_base="1.3"):
         try:
             root = compose(CONFIGS[schema], [*search.words(), *choices], return_hydra_config=hydra)
@@ -137,30 +140,24 @@ def _parse(word: str) -> Override:
     return override
 
 
-def _require_option(override: Override, word: str, search: Search) -> None:
-    group = override.key_or_group
-    if str(override.value()) not in search.options(group):
-        raise unknown(group, word.partition("=")[2], search.options(group))
-
-
-def _foreign(group: str, schema: type) -> UserError:
-    if group == "distill":
-        return UserError("distill belongs to students: python -m s2m.distill --help")
-    return unknown("setting", group, _names(schema))
-
-
 def _names(schema: type) -> list[str]:
     return [item.name for item in fields(schema)]
 
 
 def _set(root: DictConfig, key: str, value: Any, line: str) -> None:
-    """Set one value of a composed config, or say what is wrong with it."""
+    """Set one value of a composed config, or say what is wrong with it.
+
+    Of a setting that is unknown, those beside it are named, as far as its group is known.
+    """
     *path, last = key.split(".")
-    parent: Any = root
+    parent, prefix = root, ""
     for part in path:
-        parent = parent[part] if isinstance(parent, DictConfig) and part in parent else None
-    if not isinstance(parent, DictConfig) or last not in parent or last == "source":
-        raise _unknown_setting(key, root)
+        if part not in parent or not isinstance(parent[part], DictConfig):
+            break
+        parent, prefix = parent[part], f"{prefix}{part}."
+    if prefix + last != key or last not in parent or last == "source":
+        names = [f"{prefix}{name}" for name in parent if name != "source"]
+        raise unknown("setting", key, names, _meant(key, _leaves(root)))
     if isinstance(parent[last], DictConfig):
         raise UserError(f"{key} has settings of its own: write {key}.NAME=VALUE")
     try:
@@ -169,15 +166,29 @@ def _set(root: DictConfig, key: str, value: Any, line: str) -> None:
         raise _mistyped(error, line.partition("=")[2]) from None
 
 
-def _unknown_setting(key: str, root: DictConfig) -> UserError:
-    """Name the settings beside the one that was meant, as far as its group is known."""
-    group = key.rpartition(".")[0]
-    parent = OmegaConf.select(root, group) if group else root
-    while group and not isinstance(parent, DictConfig):
-        group = group.rpartition(".")[0]
-        parent = OmegaConf.select(root, group) if group else root
-    prefix = f"{group}." if group else ""
-    return unknown("setting", key, [f"{prefix}{name}" for name in parent])
+def _leaves(parent: DictConfig, prefix: str = "") -> Iterator[str]:
+    """Yield the dotted names of all single settings."""
+    for name in parent:
+        value = parent[name]
+        if isinstance(value, DictConfig):
+            yield from _leaves(value, f"{prefix}{name}.")
+        elif name != "source":
+            yield f"{prefix}{name}"
+
+
+ALIASES = {"lr": "learning_rate", "lambda": "lam", "gae_lambda": "lam", "envs": "num_envs"}
+"""What others call settings."""
+
+
+def _meant(key: str, names: Iterable[str]) -> str:
+    """Return the one setting that a wrong key names without its group, or as others call it.
+
+    Of several, one in the group that the key names counts; nothing if that does not decide.
+    """
+    group, _, last = key.rpartition(".")
+    found = [name for name in names if name.rpartition(".")[2] in (last, ALIASES.get(last))]
+    inside = [name for name in found if name.rpartition(".")[0] == group]
+    return (inside or found)[0] if len(inside or found) == 1 else ""
 
 
 _ALLOWED = {bool: "true and false", int: "whole numbers", float: "numbers", str: "text"}
@@ -256,12 +267,14 @@ def _require_schemas(root: DictConfig, words: list[str], search: Search) -> None
 
 
 def broken_yaml(error: yaml.YAMLError) -> UserError:
-    """Return the error for a file that is no YAML: where, and what the parser says."""
+    """Return the error for a file that is not valid YAML: where, and what the parser says."""
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
         mark, start = error.problem_mark, error.context_mark
         began = f"{error.context} from line {start.line + 1}, " if start else ""
-        return UserError(f"{mark.name}, line {mark.line + 1}: is no YAML: {began}{error.problem}")
-    return UserError(f"a file is no YAML: {' '.join(str(error).split())}")
+        return UserError(
+            f"{mark.name}, line {mark.line + 1}: is not valid YAML: {began}{error.problem}"
+        )
+    return UserError(f"a file is not valid YAML: {' '.join(str(error).split())}")
 
 
 def _first_line(error: Exception) -> str:

@@ -49,6 +49,10 @@ class DistillCfg:
     max_grad_norm: float = setting(1.0, "largest gradient norm", above=0)
     channels: int = setting(64, "channels of the 3 x 3 convolutions", low=1)
     gru: int = setting(512, "units of the GRU", low=1)
+    memory: bool = setting(
+        True, "keep the GRU's state between steps; without it four frames are all there is",
+        since="0.2",
+    )  # fmt: skip
     embedding: int = setting(64, "numbers between convolutions, GRU and policy head", low=1)
     hidden: list[int] = setting([512, 256, 128], "hidden layers of the policy head", low=1)
     round_episodes: int = setting(
@@ -110,8 +114,8 @@ class StudentCfg:
     experiment: str = setting("", "folder below root; empty: the teacher's", decides=False)
     cluster: Any = setting(LocalCfg(), "where it is executed", decides=False)
     tracking: TrackingCfg = setting(TrackingCfg(), "its mirror on W&B", decides=False)
-    dry: bool = setting(False, "only print what would be done", decides=False)
-    retry_failed: bool = setting(False, "also run what has failed before", decides=False)
+    dry: bool = setting(False, "print the plan and do nothing", decides=False)
+    retry_failed: bool = setting(False, "also rerun runs that failed", decides=False)
 
     def environment(self) -> EnvCfg:
         """Return the teacher's environment, with the tactile map among its observations."""

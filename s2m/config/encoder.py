@@ -79,7 +79,7 @@ def _card(path: Path) -> Card | None:
     try:
         return parse_card(path.read_bytes(), path.stem)
     except (SyntaxError, ValueError) as error:
-        raise UserError(f"{path} is no Python: {error}") from None
+        raise UserError(f"{path} is not valid Python: {error}") from None
 
 
 def parse_card(text: bytes, name: str) -> Card | None:

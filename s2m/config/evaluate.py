@@ -34,15 +34,33 @@ class FaultsCfg:
 
 
 @dataclass
+class DelayCfg:
+    """Latencies between a policy and its robot; no policy is trained with one."""
+
+    observation: int = setting(
+        0, "control steps by which all that is observed comes late", low=0, high=50, since="0.2"
+    )
+    action: int = setting(
+        0, "control steps by which actions come late", low=0, high=50, since="0.2"
+    )
+
+
+@dataclass
 class EvaluateCfg(EvaluationCfg):
     """What `python -m s2m.evaluate` runs."""
 
     agent: str = setting("lqr", "who acts: zero, random or lqr")
-    run: str = setting("", "run folder whose policy acts instead, in its own task")
+    run: str = setting(
+        "", "run folder whose policy acts instead, in its own world; task.*, sim.* and delay.* "
+        "shift that",
+    )  # fmt: skip
     store: bool = setting(
         False, "replace the run's own evaluation, by its own settings where none are given"
     )
-    out: str = setting("", "file for one row per episode: .csv (empty: none)")
+    out: str = setting(
+        "", "file for one row per episode: .csv (empty: none); with -m the folder of all"
+    )
     faults: FaultsCfg = field(default_factory=FaultsCfg)
+    delay: DelayCfg = field(default_factory=DelayCfg)
     task: TaskCfg = field(default_factory=TaskCfg)
     sim: Any = field(default_factory=MujocoCfg)

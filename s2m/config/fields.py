@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import field, fields, is_dataclass
 from typing import Any
 
@@ -33,12 +34,8 @@ def setting(
         "meaning": meaning, "distinct": distinct, "decides": decides, "since": since, **limits
     }  # fmt: skip
     if isinstance(default, list | dict) or is_dataclass(default):
-        return field(default_factory=lambda: _copy(default), metadata=metadata)
+        return field(default_factory=lambda: deepcopy(default), metadata=metadata)
     return field(default=default, metadata=metadata)
-
-
-def _copy(value: Any) -> Any:
-    return value.copy() if isinstance(value, list | dict) else type(value)()
 
 
 def validate(config: Any, path: str = "") -> None:

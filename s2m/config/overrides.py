@@ -1,9 +1,11 @@
 """The words of a command, `setting=value` as Hydra reads them: their quotes, and what is wrong."""
 
+import argparse
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
 
 from s2m.console.errors import UserError, unknown
 
@@ -31,6 +33,43 @@ def unreadable(word: str) -> UserError:
     return UserError(f"{line}, or put text in quotes: {shlex.quote(f'{key}={texts}')}")
 
 
+def take_root(words: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Return the folder that `root=DIR`, `--root DIR` or `--root=DIR` names, and the other words.
+
+    Every command takes the folder of runs in these ways, too, and as it is.
+    """
+    rest, found = list(words), []
+    for i in reversed(range(len(rest))):
+        option, given, value = rest[i].partition("=")
+        if option == "--root" and not given:
+            if i + 1 == len(rest):
+                raise UserError("--root: write the folder of runs behind it")
+            found.append(rest.pop(i + 1))
+        elif option in ("root", "--root") and given:
+            found.append(value)
+        else:
+            continue
+        rest.pop(i)
+    if len(found) > 1:
+        raise UserError(f"root={found[-1]} and root={found[0]}: give one folder")
+    return (found[0] if found else None), rest
+
+
+def with_folder(words: Sequence[str], option: Sequence[str] = ()) -> list[str]:
+    """Return words with the folder that `take_root` finds in front, behind an option if given."""
+    root, rest = take_root(words)
+    return [*rest] if root is None else [*option, root, *rest]
+
+
+def with_root(words: Sequence[str]) -> list[str]:
+    """Return settings with the folder as one, whichever way it was given; a plain one exists."""
+    root, rest = take_root(words)
+    plain = [word for word in rest if "=" not in word and Path(word).is_dir()]
+    if root is None and len(plain) == 1:
+        root, rest = plain[0], [word for word in rest if word != plain[0]]
+    return rest if root is None else [*rest, f"root={root}"]
+
+
 def require_once(words: Sequence[str], swept: bool = False) -> None:
     """Refuse a setting that is given twice: Hydra would take the last without a word."""
     values: dict[str, str] = {}
@@ -44,34 +83,23 @@ def require_once(words: Sequence[str], swept: bool = False) -> None:
         values[key] = value
 
 
-@dataclass
-class Flags:
-    """What a launch is asked for besides settings."""
-
-    many: bool = False
-    help: bool = False
-    info: bool = False
-    config: bool = False
-    """Print the composed config and do nothing."""
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UserError(message)
 
 
-def take_flags(words: Sequence[str]) -> tuple[Flags, list[str]]:
-    """Return the flags among words, as Hydra calls them, and the settings."""
-    flags, rest, left = Flags(), [], iter(words)
-    for word in left:
-        if word in ("-m", "--multirun"):
-            flags.many = True
-        elif word in ("-h", "--help"):
-            flags.help = True
-        elif word in ("-i", "--info"):
-            flags.info = True
-        elif word.split("=")[0] in ("-c", "--cfg"):
-            what = word.partition("=")[2] or next(left, "")
-            if what != "job":
-                raise UserError(f"--cfg {what}: allowed is --cfg job, the config of the runs")
-            flags.config = True
-        elif word.startswith("-"):
-            raise unknown("option", word, ("-m", "--help", "--cfg", "--info", "--config-dir"))
-        else:
-            rest.append(word)
+def take_flags(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Return what a launch is asked for besides settings, as Hydra calls it, and the settings."""
+    parser = _Parser(add_help=False, allow_abbrev=False)
+    parser.add_argument("-m", "--multirun", action="store_true")
+    parser.add_argument("-h", "--help", action="store_true")
+    parser.add_argument("-i", "--info", action="store_true")
+    parser.add_argument("-c", "--cfg", choices=["job"])
+    parser.add_argument("--clean", action="store_true")
+    parser.add_argument("--wait", action="store_true")
+    flags, rest = parser.parse_known_args(words)
+    for word in rest:
+        if word.startswith("-"):
+            allowed = ("-m", "--help", "--cfg", "--info", "--wait", "--config-dir", "--clean")
+            raise unknown("option", word, allowed)
     return flags, rest

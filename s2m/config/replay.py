@@ -15,9 +15,14 @@ class ReplayCfg:
 
     agent: str = setting("lqr", "who acts: zero, random or lqr")
     run: str = setting("", "run folder whose policy acts instead, in its own task")
+    beside: str = setting("", "another run, filmed in the same episode beside it (videos only)")
+    captions: list[str] = setting(
+        [], "text for each run's film, with the number of balls and the time below (videos only)"
+    )
     k: str = setting("5", "number of balls, 1 to 5, or all (pictures only)")
-    out: str = setting("demo.mp4", "file to write: .mp4 or .gif video, .png picture")
+    out: str = setting("demo.mp4", "file to write: .mp4, .gif or .webp video, .png picture")
     seconds: float = setting(10.0, "length of the episode, s", above=0, high=60)
+    every: int = setting(2, "control steps between two frames of a video", low=1, high=50)
     columns: int = setting(5, "moments side by side in a picture", low=1, high=20)
     width: int = setting(640, "width of a frame, pixels", low=64, high=1280)
     height: int = setting(480, "height of a frame, pixels", low=64, high=960)

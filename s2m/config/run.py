@@ -5,6 +5,7 @@ from typing import Any
 
 from s2m.config.budget import BudgetCfg
 from s2m.config.cluster import LocalCfg
+from s2m.config.critic import CriticCfg
 from s2m.config.curriculum import CurriculumCfg
 from s2m.config.encoder import EncoderCfg
 from s2m.config.env import EnvCfg
@@ -19,8 +20,12 @@ from s2m.console.errors import UserError
 LEARNER = "ppo"
 """The agent of every run that learns; what other agents do is a control."""
 
-ACTING = (LEARNER, "untrained", "zero", "lqr")
+ACTING = (LEARNER, "untrained", "zero", "lqr", "lqr_mean")
 """Who may act in a run; s2m/learning/controls.py has those that do not learn."""
+
+
+FIXED, RUNNING, FROZEN = NORMALISE = ("fixed", "running", "frozen")
+"""How balls are brought to about one unit: s2m/policy/normalising.py."""
 
 
 @dataclass
@@ -31,6 +36,11 @@ class RunCfg:
         LEARNER, "who acts: ppo learns, the others are controls that do not", choices=ACTING
     )
     encoder: EncoderCfg = field(default_factory=EncoderCfg)
+    critic: CriticCfg = setting(CriticCfg(), "the critic's own encoder", since="0.2")
+    normalise: str = setting(
+        FIXED, "balls: fixed scaling, then perhaps running or frozen statistics per slot",
+        choices=NORMALISE, since="0.2",
+    )  # fmt: skip
     permute: bool = setting(True, "draw a fresh slot permutation for every new ball frame")
     seed: int = setting(40, "seed of every random stream", low=0, high=2**63 - 1)
     task: TaskCfg = field(default_factory=TaskCfg)
@@ -45,8 +55,8 @@ class RunCfg:
     )
     cluster: Any = setting(LocalCfg(), "where it is executed", decides=False)
     tracking: TrackingCfg = setting(TrackingCfg(), "its mirror on W&B", decides=False)
-    dry: bool = setting(False, "only print what would be done", decides=False)
-    retry_failed: bool = setting(False, "also run what has failed before", decides=False)
+    dry: bool = setting(False, "print the plan and do nothing", decides=False)
+    retry_failed: bool = setting(False, "also rerun runs that failed", decides=False)
 
     def check(self) -> None:
         """Refuse what could not be learnt from."""

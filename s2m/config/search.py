@@ -15,7 +15,12 @@ from s2m.config.encoder import cards, read_card
 from s2m.config.overrides import quoted
 from s2m.console.errors import UserError
 
-CONF = Path(__file__).resolve().parents[2] / "conf"
+PACKAGE = Path(__file__).resolve().parents[1]
+ROOT = PACKAGE.parent
+"""The repository, or the folder in which s2m is installed."""
+# An installed package carries them inside (setup.py).
+CONF = next((p for p in (ROOT / "conf", PACKAGE / "conf") if (p / "config.yaml").is_file()),
+            ROOT / "conf")  # fmt: skip
 SWEEPS = CONF.parent / "sweeps"
 FLAG = "--config-dir"
 
@@ -30,6 +35,8 @@ class Search:
     @property
     def groups(self) -> list[str]:
         """The groups of the repository."""
+        if not CONF.is_dir():
+            raise UserError(f"{CONF} is missing: install s2m again, or pip install -e . in a clone")
         return sorted(path.name for path in CONF.iterdir() if path.is_dir())
 
     def options(self, group: str) -> dict[str, Path]:

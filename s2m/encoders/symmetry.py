@@ -31,11 +31,6 @@ def inverse(element: Tensor) -> Tensor:
     return element.argsort(-1)
 
 
-def compose(first: Tensor, second: Tensor) -> Tensor:
-    """Return the product g h, which acts as h and then g."""
-    return first.gather(-1, second)
-
-
 def permute(element: Tensor, x: Tensor) -> Tensor:
     """Apply g to balls (B, H, N, ...) or masks (B, H, N): (g X)_ti = x_t,pi_t^-1(i)."""
     source = inverse(element)

@@ -4,7 +4,6 @@ An episode that fails is followed by another one, which the end of the collectio
 trajectory is still whole from its start, and leaving it out would favour short, failed ones.
 """
 
-import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -19,6 +18,7 @@ from s2m.learning.teacher import Classroom
 from s2m.policy.scaling import Scaler
 from s2m.task.commands import COMMAND_SIZE
 from s2m.task.observations import PROPRIO_SIZE
+from s2m.task.randomness import seed_of
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,6 @@ def collections(cfg: DistillCfg, round_: int, episode_steps: int) -> Iterator[Co
         yield Collection(round_, part, min(left, episode_steps))
         left -= episode_steps
         part += 1
-
-
-def seed_of(seed: int, words: str) -> int:
-    """Return a seed for one purpose of a run."""
-    digest = hashlib.sha256(f"{seed}/{words}".encode()).digest()
-    return int.from_bytes(digest[:8], "little") >> 1
 
 
 def collect(

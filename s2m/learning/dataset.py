@@ -7,6 +7,7 @@ hundredth of what the student leaves of the teacher's actions unexplained. The s
 labels.
 """
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from torch import Tensor
 
 from s2m.console.errors import UserError
 from s2m.env.transport import NUM_ACTIONS
-from s2m.run.seal import is_sound, sealing
+from s2m.run.seal import is_sound, seal
 from s2m.task.commands import COMMAND_SIZE
 from s2m.task.observations import BALL_FRAMES, PROPRIO_FRAMES, PROPRIO_SIZE
 from s2m.task.tactile import CELLS
@@ -57,8 +58,9 @@ class Batch:
 
 def write_steps(path: Path, steps: np.ndarray) -> None:
     """Store the steps (environments, time) of one collection as a whole, or not at all."""
-    with sealing(path) as file:
-        np.save(file, steps)  # pyright: ignore[reportArgumentType]
+    buffer = io.BytesIO()
+    np.save(buffer, steps)
+    seal(path, buffer.getbuffer())
 
 
 class DataSet:

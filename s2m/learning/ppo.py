@@ -15,6 +15,7 @@ from s2m.encoders.symmetry import audit
 from s2m.env.rsl import PPO, RolloutStorage, VecEnv
 from s2m.policy.model import SetPolicy, make_actor, make_critic
 from s2m.policy.scaling import Scaler
+from s2m.task.randomness import take_up
 
 
 class Storage(RolloutStorage):
@@ -136,8 +137,9 @@ class Learner:
         """Go on from a saved state; the environment must have been restored before."""
         self.ppo.load(state, None, strict=True)
         self.ppo.learning_rate = state["learning_rate"]
-        for generator, stored in zip(self._generators(), state["random"], strict=True):
-            generator.set_state(stored)
+        stored = state["random"]
+        for i, generator in enumerate(self._generators()):
+            take_up(generator, stored[min(i, len(stored) - 1)])  # a CPU's run has only one
         self.obs = self.scaler(self.env.get_observations())
 
     def _generators(self) -> list[torch.Generator]:

@@ -1,7 +1,5 @@
 """Who labels: the policy of a finished run, or a reference agent in its place."""
 
-from typing import Protocol
-
 import torch
 from tensordict import TensorDict
 from torch import Tensor
@@ -13,26 +11,6 @@ from s2m.env.transport import TransportEnv
 from s2m.policy.stored import Trained
 from s2m.run import checkpoint
 from s2m.run.seal import sum_in
-
-
-class Teacher(Protocol):
-    """What a collection needs of a teacher in one environment."""
-
-    def act(self) -> Tensor:
-        """Return the actions (n, 12) it would take itself, by what it observes."""
-        ...
-
-    def observe(self) -> None:
-        """Note the present state, to be labelled."""
-        ...
-
-    def labels(self) -> list[Tensor]:
-        """Return the labels (n, 12) of the states noted since the last call that are ready."""
-        ...
-
-    def finish(self) -> list[Tensor]:
-        """Return the labels of all states that are left."""
-        ...
 
 
 class PolicyTeacher:
@@ -48,22 +26,22 @@ class PolicyTeacher:
         self._noted: list[TensorDict] = []
 
     def act(self) -> Tensor:
-        """Act on noisy balls, as it was trained to."""
+        """Return the actions (n, 12) it would take itself, on noisy balls as it was trained to."""
         return self.agent()
 
     def observe(self) -> None:
-        """Keep the observations; a fresh copy comes with every step."""
+        """Note the present state, to be labelled; a fresh copy comes with every step."""
         observed = self.env.get_observations()
         if self.clean:
             observed["balls"] = observed["balls_clean"]
         self._noted.append(observed)
 
     def labels(self) -> list[Tensor]:
-        """Label once a batch is full."""
+        """Return the labels (n, 12) of the states noted since the last call: none or a batch."""
         return self.finish() if len(self._noted) >= self.steps else []
 
     def finish(self) -> list[Tensor]:
-        """Label what was noted."""
+        """Return the labels of all states that are left."""
         if not self._noted:
             return []
         actions = self.trained.act(TensorDict.cat(self._noted))
@@ -106,7 +84,7 @@ class Classroom:
         self.cfg = cfg
         self.trained = _find(cfg) if cfg.taught_by.signature else None
 
-    def teacher(self, env: TransportEnv) -> Teacher:
+    def teacher(self, env: TransportEnv) -> PolicyTeacher | AgentTeacher:
         """Return the teacher, ready to act in the environment."""
         if self.trained is None:
             return AgentTeacher(env, self.cfg)

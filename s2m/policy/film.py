@@ -4,25 +4,35 @@ Beside the robot of a student stands the tactile map that it feels, seen from ab
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
+import imageio.v3 as iio
 import numpy as np
 import torch
+from PIL import Image, ImageDraw, ImageFont
 
 from s2m.config.env import EnvCfg
 from s2m.config.replay import ReplayCfg
-from s2m.config.sim import MujocoCfg
+from s2m.config.sim import MujocoCfg, WarpCfg
 from s2m.console.errors import UserError
 from s2m.env.agents import Agent
 from s2m.env.transport import TransportEnv
 from s2m.policy.sensing import TactileAgent
 from s2m.policy.stored import cast
 from s2m.robot.model import MAX_BALLS
-from s2m.sim.camera import Camera, tactile_panel
+from s2m.sim.camera import Camera, require_gl, tactile_panel
 
-VIDEOS, PICTURES = (".mp4", ".gif"), (".png",)
-VIDEO_EVERY = 2
-"""Control steps per video frame: 25 frames a second."""
+VIDEOS, PICTURES = (".mp4", ".gif", ".webp"), (".png",)
+
+
+class Shot(NamedTuple):
+    """Who acts, where, and what is written above it."""
+
+    make: Callable[[TransportEnv], Agent]
+    env: EnvCfg
+    caption: str = ""
 
 
 def show(cfg: ReplayCfg, words: list[str]) -> None:
@@ -32,24 +42,44 @@ def show(cfg: ReplayCfg, words: list[str]) -> None:
     film = out.suffix in VIDEOS and len(levels) == 1
     if not film and out.suffix not in PICTURES:
         raise UserError(
-            f"out = {cfg.out}: allowed are .mp4 or .gif with one k, or .png with one k or k=all"
+            f"out = {cfg.out}: allowed are {', '.join(VIDEOS)} with one k, "
+            "or .png with one k or k=all"
         )
-    make, env_cfg, _ = cast(cfg, words)
-    sim = env_cfg.sim
-    if not isinstance(sim, MujocoCfg):
-        raise UserError(f"sim = {sim.name}: only sim=mujoco can be rendered")
+    if not film and (cfg.beside or cfg.captions):
+        raise UserError(f"out = {cfg.out}: beside= and captions= are for videos")
+    require_gl()
+    actors = [cfg, *([replace(cfg, run=cfg.beside)] if cfg.beside else [])]
+    captions = cfg.captions or [""] * len(actors)
+    if len(captions) != len(actors):
+        raise UserError(f"captions = {captions}: needs {len(actors)}, one for each film")
+    scenes = [_scene(*both, words) for both in zip(actors, captions, strict=True)]
+    scene = scenes[0]
+    if any(other.env.sim.dt != scene.env.sim.dt for other in scenes):
+        raise UserError(f"beside = {cfg.beside}: acts at another rate than {cfg.run}")
     out.parent.mkdir(parents=True, exist_ok=True)
-    env_cfg.num_envs, env_cfg.seed = 1, cfg.seed
-    env_cfg.task.tactile_observation |= cfg.tactile
-    env_cfg.task.episode_steps = max(1, round(cfg.seconds / sim.dt)) + 1
     if film:
-        frames = _episode(env_cfg, make, levels[0], VIDEO_EVERY, cfg)
-        _write_video(out, frames, 1 / (sim.dt * VIDEO_EVERY))
+        films = [_episode(scene, levels[0], cfg.every, cfg) for scene in scenes]
+        frames = [np.concatenate(pair, 1) for pair in zip(*films, strict=True)]
+        _write_video(out, frames, 1 / (scene.env.sim.dt * cfg.every))
     else:
-        every = max(1, (env_cfg.task.episode_steps - 1) // cfg.columns)
-        rows = [_episode(env_cfg, make, k, every, cfg)[: cfg.columns] for k in levels]
-        _write_picture(out, np.concatenate([np.concatenate(row, 1) for row in rows], 0))
+        every = max(1, (scene.env.task.episode_steps - 1) // cfg.columns)
+        rows = [_episode(scene, k, every, cfg)[: cfg.columns] for k in levels]
+        iio.imwrite(out, np.concatenate([np.concatenate(row, 1) for row in rows], 0))
     print(f"wrote {out}")
+
+
+def _scene(cfg: ReplayCfg, caption: str, words: list[str]) -> Shot:
+    """Return who acts in an environment of one that can be rendered."""
+    make, env, _ = cast(cfg, words)
+    if isinstance(env.sim, WarpCfg):
+        env.sim = env.sim.same_physics(MujocoCfg)
+        print("filmed with sim=mujoco, which has the physics of sim=warp")
+    if not isinstance(env.sim, MujocoCfg):
+        raise UserError(f"sim = {env.sim.name}: only sim=mujoco can be rendered")
+    env.num_envs, env.seed = 1, cfg.seed
+    env.task.tactile_observation |= cfg.tactile
+    env.task.episode_steps = max(1, round(cfg.seconds / env.sim.dt)) + 1
+    return Shot(make, env, caption)
 
 
 def _levels(k: str) -> list[int]:
@@ -60,19 +90,19 @@ def _levels(k: str) -> list[int]:
     raise UserError(f"k = {k}: allowed 1 to {MAX_BALLS} or all (number of balls)")
 
 
-def _episode(
-    env_cfg: EnvCfg, make: Callable[[TransportEnv], Agent], k: int, every: int, cfg: ReplayCfg
-) -> list[np.ndarray]:
+def _episode(scene: Shot, k: int, every: int, cfg: ReplayCfg) -> list[np.ndarray]:
     """Render every `every`-th step of one episode; a failed episode ends with its last frame."""
-    env = TransportEnv(env_cfg, balls=torch.tensor([k]))
+    env = TransportEnv(scene.env, balls=torch.tensor([k]))
     camera = Camera(env.sim, cfg.width, cfg.height)  # pyright: ignore[reportArgumentType]
-    agent = make(env)
+    agent = scene.make(env)
     steps, frames = env.max_episode_length - 1, []
     try:
         for step in range(steps):
             actions = agent()
             if step % every == 0:
-                frames.append(_frame(camera, env, agent))
+                frame = _frame(camera, env, agent)
+                lines = [scene.caption, f"k = {k}, {step * env.sim.dt:.1f} s"]
+                frames.append(_labelled(frame, lines) if scene.caption else frame)
             _, _, done, _ = env.step(actions)
             if done.any():
                 print(f"k={k}: the episode failed after {(step + 1) * env.sim.dt:.2f} s")
@@ -97,16 +127,19 @@ def _frame(camera: Camera, env: TransportEnv, agent: Agent) -> np.ndarray:
     return np.concatenate([frame, panel[:, : panel.shape[1] // 2 * 2]], 1)
 
 
-def _write_video(out: Path, frames: list[np.ndarray], fps: float) -> None:
-    import imageio.v3 as iio
+def _labelled(frame: np.ndarray, lines: list[str]) -> np.ndarray:
+    """Write lines of text into the upper left corner."""
+    image = Image.fromarray(frame)
+    draw, size = ImageDraw.Draw(image), max(10, frame.shape[0] // 16)
+    font = ImageFont.load_default(size)
+    for place, line in enumerate(lines):
+        where = (size // 2, size // 2 + place * 1.3 * size)
+        draw.text(where, line, (255, 255, 255), font, stroke_width=2, stroke_fill=(0, 0, 0))
+    return np.asarray(image)
 
-    if out.suffix == ".gif":
+
+def _write_video(out: Path, frames: list[np.ndarray], fps: float) -> None:
+    if out.suffix in (".gif", ".webp"):
         iio.imwrite(out, np.stack(frames), duration=1000 / fps, loop=0)
     else:
         iio.imwrite(out, np.stack(frames), fps=fps, macro_block_size=1)
-
-
-def _write_picture(out: Path, image: np.ndarray) -> None:
-    from PIL import Image
-
-    Image.fromarray(image).save(out)

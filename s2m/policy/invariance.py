@@ -18,7 +18,7 @@ ENVS_PER_LEVEL = 32
 
 def measure(trained: Trained, k: int, samples: int) -> dict[str, float]:
     """Audit the policy on observations of its own episodes with k balls."""
-    cfg = trained.cfg.environment()
+    cfg = trained.environment()
     cfg.num_envs = ENVS_PER_LEVEL
     env = TransportEnv(cfg, balls=torch.full((ENVS_PER_LEVEL,), k))
     agent = trained.agent(env)

@@ -1,5 +1,6 @@
 """The one rsl-rl model of all encoders: a vector of observations beside a set code."""
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -7,11 +8,13 @@ import torch.nn.functional as F
 from tensordict import TensorDict
 from torch import Tensor, nn
 
+from s2m.config.critic import SAME
 from s2m.config.encoder import EncoderCfg
 from s2m.config.run import RunCfg
 from s2m.encoders.elu import ELU
 from s2m.encoders.registry import make_encoder
 from s2m.env.rsl import MLPModel
+from s2m.policy.normalising import SlotStatistics, make_statistics
 
 SEEN = {"actor": ["vector", "balls"], "critic": ["vector", "balls_clean"]}
 """What actor and critic see of scaled observations: the critic's balls are without noise."""
@@ -47,12 +50,14 @@ class SetPolicy(MLPModel):
         obs_set: str,
         output_dim: int,
         encoder: EncoderCfg,
+        statistics: SlotStatistics | None = None,
         **kwargs,
     ) -> None:
         """Take the first group as the vector and the second one as the balls."""
         self.vector_group, self.ball_group = obs_groups[obs_set]
         self._embedding = encoder.embedding
         super().__init__(obs, {obs_set: [self.vector_group]}, obs_set, output_dim, **kwargs)
+        self.statistics = statistics
         self.encoder = make_encoder(encoder, *obs[self.ball_group].shape[1:])
         if self.distribution is not None:
             with torch.no_grad():
@@ -74,7 +79,14 @@ class SetPolicy(MLPModel):
 
     def encode(self, balls: Tensor) -> Tensor:
         """Encode observed balls (B, H, N, 14); the last feature is the activity mask."""
+        if self.statistics is not None:
+            balls = self.statistics(balls)
         return self.encoder(balls, balls[..., -1] > 0)
+
+    def update_normalization(self, obs: TensorDict) -> None:
+        """Let the statistics see the samples of an iteration, as rsl-rl asks after each."""
+        if self.statistics is not None:
+            self.statistics.update(obs[self.ball_group])
 
 
 def make_actor(cfg: RunCfg, obs: TensorDict, num_actions: int) -> SetPolicy:
@@ -84,16 +96,20 @@ def make_actor(cfg: RunCfg, obs: TensorDict, num_actions: int) -> SetPolicy:
         "init_std": cfg.ppo.init_std,
         "std_type": "log",
     }
-    return _network(cfg, obs, "actor", num_actions, distribution_cfg=noise)
+    return _network(cfg, obs, "actor", num_actions, encoder=cfg.encoder, distribution_cfg=noise)
 
 
 def make_critic(cfg: RunCfg, obs: TensorDict) -> SetPolicy:
     """Build the critic that fits these scaled observations."""
-    return _network(cfg, obs, "critic", 1)
+    encoder = cfg.encoder
+    if cfg.critic.encoder != SAME:
+        encoder = replace(encoder, name=cfg.critic.encoder, source="")
+    return _network(cfg, obs, "critic", 1, encoder=encoder)
 
 
 def _network(cfg: RunCfg, obs: TensorDict, part: str, outputs: int, **rest: Any) -> SetPolicy:
+    frames, slots, features = obs[SEEN[part][1]].shape[1:]
     return SetPolicy(
-        obs, SEEN, part, outputs, encoder=cfg.encoder, hidden_dims=cfg.budget.hidden,
-        activation="elu", **rest,
+        obs, SEEN, part, outputs, hidden_dims=cfg.budget.hidden, activation="elu",
+        statistics=make_statistics(cfg, (frames, slots, features)), **rest,
     )  # fmt: skip

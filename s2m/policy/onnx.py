@@ -163,7 +163,7 @@ def check(exported: Exported, path: Path, steps: int) -> tuple[float, float]:
     options = runtime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    base: EnvCfg = exported.policy.cfg.environment()
+    base: EnvCfg = exported.policy.environment()
     cfg = replace(base, num_envs=1, task=replace(base.task, episode_steps=steps + 1))
     env = TransportEnv(cfg, balls=torch.tensor([3]))
     memory = exported.shapes.get("memory")

@@ -1,6 +1,8 @@
 """The policy of a run folder, teacher or student, ready to act, beside the reference agents."""
 
+import logging
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -14,8 +16,11 @@ from s2m.config.env import EnvCfg
 from s2m.config.evaluate import EvaluateCfg, FaultsCfg
 from s2m.config.replay import ReplayCfg
 from s2m.config.run import LEARNER, RunCfg
+from s2m.config.shift import shifted
+from s2m.config.sim import MujocoCfg, SimCfg, WarpCfg
 from s2m.console.errors import UserError, unknown
 from s2m.env.agents import AGENTS, Agent, noise
+from s2m.env.delays import delayed
 from s2m.env.transport import NUM_ACTIONS, TransportEnv
 from s2m.policy.model import SetPolicy, make_actor
 from s2m.policy.scaling import Scaler
@@ -28,8 +33,9 @@ from s2m.run.kind import STUDENT
 from s2m.task.commands import COMMAND_SIZE
 from s2m.task.observations import BALL_FRAMES, BALL_SIZE, PROPRIO_FRAMES, PROPRIO_SIZE
 
+log = logging.getLogger(__name__)
 OF_AGENTS = ("agent", "task", "sim")
-"""Settings that only a reference agent leaves open."""
+"""Settings, or whole groups of them, that only a reference agent leaves open."""
 
 Cfg = TypeVar("Cfg", RunCfg, StudentCfg)
 
@@ -40,7 +46,21 @@ class Policy(Generic[Cfg]):
     def __init__(self, folder: RunFolder, kind: type[Cfg]) -> None:
         """Take a run folder and its config; the policy is loaded when it is first used."""
         self.folder = folder
-        self.cfg = from_dict(kind, folder.config())
+        self.cfg = from_dict(kind, folder.executed())
+
+    @cached_property
+    def sim(self) -> SimCfg:
+        """The run's own simulator, or MuJoCo in C where the GPU of MuJoCo Warp is missing."""
+        sim = self.cfg.sim
+        if not isinstance(sim, WarpCfg) or _is_here(sim.device):
+            return sim
+        name = self.folder.path.name
+        log.warning(f"{name}: no {sim.device} here for sim=warp; sim=mujoco has the same physics")
+        return sim.same_physics(MujocoCfg)
+
+    def environment(self) -> EnvCfg:
+        """Return the run's environment, to look at the policy on this machine."""
+        return replace(self.cfg.environment(), sim=self.sim)
 
     @cached_property
     def scaler(self) -> Scaler:
@@ -150,6 +170,11 @@ class Student(Policy[StudentCfg]):
         return TactileAgent(self.actor.to(env.device), self.scaler.to(env.device), env, faults)
 
 
+def _is_here(device: str) -> bool:
+    wanted = torch.device(device)
+    return wanted.type != "cuda" or (wanted.index or 0) < torch.cuda.device_count()
+
+
 def open_policy(path: Path | str) -> Trained | Student:
     """Open the run folder of a teacher or of a student."""
     return Student(path) if RunFolder.open(path).kind is STUDENT else Trained(path)
@@ -160,21 +185,32 @@ def cast(
 ) -> tuple[Callable[[TransportEnv], Agent], EnvCfg, str]:
     """Return who acts, the environment that belongs to it, and the actor's name.
 
-    `words` are those of the command: beside a run some settings would go unheard.
+    `words` are those of the command: beside a run some settings would go unheard. Of an evaluation
+    those of the task and of the simulator shift the run's own.
     """
+    judged = isinstance(cfg, EvaluateCfg)
     for key in (word.split("=")[0] for word in words):
-        if cfg.run and key.split(".")[0] in OF_AGENTS:
+        if cfg.run and (key in OF_AGENTS or (key.split(".")[0] in OF_AGENTS and not judged)):
+            more = "; give single settings, as task.command.linear_x=0.8" if judged else ""
             raise UserError(
                 f"run= acts itself, in its own task and simulator: {key} cannot be given with it"
+                f"{more}"
             )
     policy = open_policy(cfg.run) if cfg.run else None
     if not isinstance(policy, Student) and cfg.faults != FaultsCfg():
         raise UserError("faults are those of the tactile plate: they need run=FOLDER of a student")
+    if policy is None and judged and cfg.delay.observation:
+        raise UserError("delay.observation: reference agents see the state itself; give run=FOLDER")
+    if policy is None and cfg.agent not in AGENTS:
+        raise unknown("agent", cfg.agent, AGENTS)
+    if policy is None:
+        make, env = AGENTS[cfg.agent], EnvCfg(task=cfg.task, sim=cfg.sim)
+        name = f"agent {cfg.agent}"
+    else:
+        make, env, name = policy.agent, policy.environment(), policy.folder.path.name
     if isinstance(policy, Student):
         make = partial(policy.agent, faults=cfg.faults)
-        return make, policy.cfg.environment(), policy.folder.path.name
-    if policy is not None:
-        return policy.agent, policy.cfg.environment(), policy.folder.path.name
-    if cfg.agent not in AGENTS:
-        raise unknown("agent", cfg.agent, AGENTS)
-    return AGENTS[cfg.agent], EnvCfg(task=cfg.task, sim=cfg.sim), f"agent {cfg.agent}"
+    if isinstance(cfg, EvaluateCfg):
+        make = delayed(make, cfg.delay)
+        env = shifted(env, cfg, words) if policy else env
+    return make, env, name

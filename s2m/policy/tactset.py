@@ -32,6 +32,7 @@ class TactSet(nn.Module):
             nn.Linear(c * (CELLS // STRIDE**2) ** 2, e),
         )
         self.gru = nn.GRU(e, cfg.gru)
+        self.remembers = cfg.memory
         self.code = nn.Linear(cfg.gru, e)
         sizes = [VECTOR + e, *cfg.hidden]
         layers: list[nn.Module] = []
@@ -46,8 +47,8 @@ class TactSet(nn.Module):
     def step(self, vector: Tensor, tactile: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Return actions (n, 12) and memory after one step, (n, 263) and (n, H, 16, 16) seen."""
         felt = self.cnn(tactile.to(vector.dtype))
-        out, after = self.gru(felt.unsqueeze(0), memory.unsqueeze(0))
-        return self._act(vector, out[0]), after[0]
+        out, after = self.gru(felt.unsqueeze(0), memory.unsqueeze(0) if self.remembers else None)
+        return self._act(vector, out[0]), after[0] if self.remembers else memory
 
     def forward(
         self, vector: Tensor, tactile: Tensor, place: Tensor, shape: tuple[int, int]
@@ -56,9 +57,12 @@ class TactSet(nn.Module):
 
         Step s lies at place[s] of the flattened (longest, trajectories) grid in which the GRU runs;
         the rest of the grid is padding after the end of a trajectory and changes nothing. There may
-        be more tactile stacks than steps; those do not count either.
+        be more tactile stacks than steps; those do not count either. Without memory every step is
+        a trajectory of its own.
         """
         felt = self.cnn(tactile)[: len(place)]
+        if not self.remembers:
+            return self._act(vector, self.gru(felt.unsqueeze(0))[0][0])
         grid = felt.new_zeros(shape[0] * shape[1], felt.shape[-1]).index_copy(0, place, felt)
         out, _ = self.gru(grid.unflatten(0, shape))
         return self._act(vector, out.flatten(0, 1)[place])

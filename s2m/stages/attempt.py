@@ -13,7 +13,7 @@ from s2m.run import checkpoint
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
-from s2m.run.lock import Busy, RunLock
+from s2m.run.lock import RunLock
 from s2m.run.status import STOPPED
 from s2m.run.stopping import StopRequest
 from s2m.stages.progress import Progress
@@ -23,21 +23,13 @@ class Diverged(UserError):
     """Learning produced something that is not a number."""
 
 
-class Superseded(Busy):
-    """A later attempt has taken the folder; this one must not write any more."""
-
-
-def make_sure(folder: RunFolder, lock: RunLock) -> None:
-    """Refuse to write into a folder that has been taken over."""
-    if not lock.still_mine():
-        raise Superseded(f"{folder.path} was taken over by a later attempt or deleted; leaving")
-
-
 class Work:
     """The run folder as one attempt works on it; subclasses learn."""
 
     advice = ""
     """What to do about divergence."""
+    learner: Any
+    """What learns, an Imitator or a Learner."""
 
     def __init__(
         self,
@@ -84,7 +76,7 @@ class Work:
 
     def is_finite(self) -> bool:
         """Tell whether every parameter is still a number."""
-        raise NotImplementedError
+        return self.learner.is_finite()
 
     def resume(self) -> None:
         """Go on from the newest sound checkpoint, if any, and take back what came after it."""
@@ -100,7 +92,7 @@ class Work:
             self.iteration = self.saved = found.iteration
         last = self.journal.last()
         if last is not None or found is not None:
-            self.make_sure()  # building a simulator takes its time
+            self.lock.make_sure()  # building a simulator takes its time
             self.journal.rewind(self.iteration)
             self.events.rewind(self.iteration, last=last[0] if last else 0)
             self._mend()
@@ -124,7 +116,7 @@ class Work:
     def _check_metrics(self) -> None:
         """Refuse to go on if a finished iteration has lost its metrics."""
         if lost := self.journal.lacks(self.iteration):
-            advice = f"put {self.folder.metrics.name} back, or delete the folder to train it anew"
+            advice = f"put {self.folder.metrics.name} back, or delete the folder to train it again"
             if lost[0] > self.saved:
                 advice = "the next attempt does them again"
             raise UserError(
@@ -137,10 +129,6 @@ class Work:
         self.watch()
         return self.stop.asked(self.folder.stop)
 
-    def make_sure(self) -> None:
-        """Refuse to write into a folder that has been taken over."""
-        make_sure(self.folder, self.lock)
-
     def check_divergence(self, row: dict[str, float]) -> None:
         """Refuse to go on with anything that is not a number."""
         broken = [name for name, value in row.items() if not math.isfinite(value)]
@@ -149,7 +137,7 @@ class Work:
 
     def diverged(self, what: str) -> NoReturn:
         """End the run because of something that is not a number."""
-        self.make_sure()
+        self.lock.make_sure()
         self.events.append("diverged", iteration=self.iteration, what=what)
         raise Diverged(
             f"{self.folder.path} diverged at iteration {self.iteration}: {what} is not finite; "
@@ -158,7 +146,7 @@ class Work:
 
     def save(self, tag: str | None = None) -> None:
         """Write a checkpoint."""
-        self.make_sure()  # compacting would void the rows of a later attempt
+        self.lock.make_sure()  # compacting would void the rows of a later attempt
         # Files may vanish under a run, and an orphan may write late: what rows are left then stay
         # as they are, and the newest checkpoint is one that lacks none.
         self._check_metrics()

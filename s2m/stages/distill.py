@@ -19,7 +19,7 @@ from s2m.config.distill import StudentCfg
 from s2m.console.errors import UserError
 from s2m.env.episodes import run_episodes
 from s2m.env.transport import TransportEnv
-from s2m.learning.collection import collect, collections, seed_of
+from s2m.learning.collection import collect, collections
 from s2m.learning.dataset import DataSet, write_steps
 from s2m.learning.imitation import Imitator
 from s2m.learning.teacher import Classroom
@@ -28,12 +28,10 @@ from s2m.policy.sensing import TactileAgent
 from s2m.run.folder import RunFolder
 from s2m.run.milestones import RATE, ROUND, rates_of, rounds
 from s2m.run.status import FINISHED
+from s2m.run.stopping import Stopped
 from s2m.stages.attempt import Work
 from s2m.stages.lesson import Lesson
-
-
-class _Stop(Exception):
-    """Somebody asked the distillation to leave."""
+from s2m.task.randomness import seed_of
 
 
 class Distiller(Work):
@@ -42,9 +40,9 @@ class Distiller(Work):
     advice = "lower distill.learning_rate"
 
     def __init__(self, folder: RunFolder, *rest: Any, **more: Any) -> None:
-        """Build everything from the folder's frozen config."""
+        """Build everything from the folder's config."""
         super().__init__(folder, *rest, **more)
-        self.cfg = from_dict(StudentCfg, folder.config())
+        self.cfg = from_dict(StudentCfg, folder.executed())
         self.data = folder.data
         torch.set_num_threads(1)
         torch.manual_seed(self.cfg.seed)
@@ -63,7 +61,7 @@ class Distiller(Work):
         try:
             while self.round < self.cfg.distill.rounds:
                 self._round()
-        except _Stop:
+        except Stopped:
             self.lesson.say(
                 f"stopped in round {self.round}, epoch {self.iteration} ({self.stop.reason})"
             )
@@ -79,10 +77,6 @@ class Distiller(Work):
         """Go on with a saved student."""
         self.learner.load_state_dict(state)
         self.round = state["round"]
-
-    def is_finite(self) -> bool:
-        """Tell whether every parameter is still a number."""
-        return self.learner.is_finite()
 
     def _round(self) -> None:
         cfg = self.cfg.distill
@@ -121,7 +115,7 @@ class Distiller(Work):
                     )
                 driver = self._agent if round_ else None
                 steps = collect(self.cfg, self.classroom, driver, what, self._watch(what.steps))
-                self.make_sure()
+                self.lock.make_sure()
                 write_steps(paths[-1], steps)
         return DataSet(paths)
 
@@ -166,7 +160,7 @@ class Distiller(Work):
 
     def _close_epoch(self, row: dict[str, float], last: bool) -> None:
         """Journal an epoch, and save if it is the last of its round or a checkpoint is due."""
-        self.make_sure()
+        self.lock.make_sure()
         self.iteration += 1
         self.lesson.epoch = self.iteration
         self.learner.begin_epoch()
@@ -194,10 +188,10 @@ class Distiller(Work):
     def _look_up(self) -> None:
         """Leave if somebody asks for it."""
         if self.asked_to_stop():
-            raise _Stop
+            raise Stopped
 
     def _finish(self) -> None:
-        self.make_sure()
+        self.lock.make_sure()
         # The steps have served; deleting them first means that a kill leaves nothing behind.
         if not self.cfg.distill.keep_data and self.data.exists():
             shutil.rmtree(self.data)

@@ -14,7 +14,8 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from s2m.config.env import EnvCfg
-from s2m.config.evaluate import EvaluateCfg, EvaluationCfg, FaultsCfg
+from s2m.config.evaluate import EvaluateCfg, EvaluationCfg
+from s2m.config.shift import name_of, shift_of
 from s2m.console.errors import UserError
 from s2m.console.terminal import in_place
 from s2m.env.episodes import EpisodeRow, run_episodes
@@ -25,8 +26,7 @@ from s2m.run.folder import RunFolder
 from s2m.run.lock import RunLock
 from s2m.run.rates import Count, rates_of_rows, wilson
 from s2m.run.status import FINISHED, STOPPED
-from s2m.run.stopping import StopRequest, stop_signals
-from s2m.stages.attempt import make_sure
+from s2m.run.stopping import Stopped, StopRequest, stop_signals
 from s2m.stages.progress import Progress
 
 
@@ -71,11 +71,11 @@ def evaluate(
                 def watch(step: int, alive: int) -> None:
                     show(step, env.task.episode_steps)
                     if stop.asked(folder.stop):
-                        raise _Stopped
+                        raise Stopped
 
                 rows = run_episodes(replace(env, seed=seed), trained.agent, levels, episodes, watch)
                 tables[name] = [{"run": folder.path.name, "seed": seed, **row} for row in rows]
-    except _Stopped:
+    except Stopped:
         folder.stop.unlink(missing_ok=True)
         events = Events(folder, lock.attempt.number)
         events.append("stopped", stage="evaluate", reason=stop.reason)
@@ -83,17 +83,13 @@ def evaluate(
     sums = {}
     for name, rows in tables.items():
         path = folder.path / f"{name}.parquet"
-        make_sure(folder, lock)
-        _write_parquet(path, rows)
+        lock.make_sure()
+        write_episodes(path, rows)
         sums[name] = sha256(path.read_bytes())
     result = _result(trained, cfg, tables["episodes"])
-    make_sure(folder, lock)
+    lock.make_sure()
     folder.write_result("evaluate", {**result, "sha256": sums})
     return FINISHED
-
-
-class _Stopped(Exception):
-    """Somebody asked the evaluation to leave."""
 
 
 def environment(base: EnvCfg, cfg: EvaluationCfg) -> EnvCfg:
@@ -116,7 +112,8 @@ def _result(
     }
 
 
-def _write_parquet(path: Path, rows: list[EpisodeRow]) -> None:
+def write_episodes(path: Path, rows: list[EpisodeRow]) -> None:
+    """Store the rows of episodes as Parquet."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -151,7 +148,7 @@ def judge(cfg: EvaluateCfg, words: list[str]) -> None:
     seed = cfg.seed
     if cfg.store:
         stage = _stage(cfg, words)
-        seed, rows = stage.seed, _replace_evaluation(cfg, stage, console)
+        seed, rows = stage.seed, _replace_evaluation(cfg, stage, console, words)
     else:
         env = environment(base, cfg)
         name += _how_far(cfg.run) if cfg.run else ""
@@ -160,7 +157,11 @@ def judge(cfg: EvaluateCfg, words: list[str]) -> None:
                 env, make, cfg.levels, cfg.episodes,
                 lambda step, alive: show(step, env.task.episode_steps),
             )  # fmt: skip
+    shift = shift_of(words) if cfg.run else {}
+    name += f", {name_of(shift)}" if shift else ""
     console.print(f"{name}, seed {seed}", summary(rows))
+    if shift:
+        rows = [{"run": Path(cfg.run).resolve().name, "shift": name_of(shift), **r} for r in rows]
     if out:
         with out.open("w", newline="") as file:
             writer = csv.DictWriter(file, fieldnames=list(rows[0]))
@@ -190,15 +191,18 @@ def _stage(cfg: EvaluateCfg, words: list[str]) -> EvaluationCfg:
 
 
 def _replace_evaluation(
-    cfg: EvaluateCfg, stage: EvaluationCfg, console: Console
+    cfg: EvaluateCfg, stage: EvaluationCfg, console: Console, words: list[str]
 ) -> list[EpisodeRow]:
     import pyarrow.parquet as pq
 
     folder = RunFolder.open(cfg.run)
     if folder.result(folder.kind.stage) is None:
         raise UserError(f"{folder.path} has not finished training: only then it is evaluated")
-    if cfg.faults != FaultsCfg():
-        raise UserError("store = true: faults are for trying, an evaluation that counts has none")
+    if shift_of(words).keys() - {"slots"}:
+        raise UserError(
+            "store = true: faults, delays and shifts of task and sim are for trying, an evaluation "
+            "that counts has none"
+        )
     with stop_signals() as stop, RunLock.acquire(folder) as lock:
         if evaluate(folder, lock, stop, Progress(console, live=False), stage) == STOPPED:
             raise UserError(f"stopped by {stop.reason}: the evaluation of {folder.path} stands")

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from s2m.console.errors import UserError
+from s2m.run.cards import card_of
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder, unfinished
 from s2m.run.lock import Busy, RunLock, current_attempt, slurm_restarts
@@ -48,7 +49,8 @@ def execute(
     from s2m.stages.evaluate import evaluate
     from s2m.stages.train import train
 
-    load_own([folder.own], only=_source(folder.config()))
+    config = folder.executed()
+    load_own([folder.own], only=_source(config))
     watch = mirror.check if mirror else lambda: None
     stages = {
         "train": partial(train, watch=watch),
@@ -57,7 +59,8 @@ def execute(
     }
     if not unfinished(folder, last):
         return FINISHED
-    with stop_signals() as stop, RunLock.acquire(folder, steal=_orphaned(folder)) as lock:
+    gpu = card_of(config["sim"].get("device"))
+    with stop_signals() as stop, RunLock.acquire(folder, _orphaned(folder), gpu) as lock:
         if mirror:
             mirror.start(lock.attempt.number)
         events = Events(folder, lock.attempt.number)

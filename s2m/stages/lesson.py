@@ -14,7 +14,8 @@ class Lesson:
 
     def __init__(self, progress: Progress, name: str, total: int) -> None:
         """Write where `progress` does; `total` is the number of epochs."""
-        self.console, self.name, self.total = progress.console, name, total
+        self.progress, self.console = progress, progress.console
+        self.name, self.total = name, total
         self.began = self.said = time.monotonic()
         self.first = self.epoch = 0
         self.bar: Bar | None = None
@@ -28,16 +29,15 @@ class Lesson:
     def begin(self, epoch: int, note: str) -> None:
         """Announce the student and where it goes on."""
         self.first = self.epoch = epoch
-        where = f", going on after epoch {epoch}" if epoch else ""
+        where = f", resumed at epoch {epoch}" if epoch else ""
         self.say(f"{self.total} epochs{where} ({note})")
 
     def say(self, text: str) -> None:
         """Tell what happened, in a line that stays."""
-        if self.console:
-            self.console.print(f"{self.name}: {text}", soft_wrap=True, highlight=False)
+        self.progress.say(f"{self.name}: {text}")
 
     def show(self, text: str, part: float = 0.0) -> None:
-        """Tell what is going on, `part` of the present epoch being done."""
+        """Tell what is going on, with the fraction `part` of the epoch done."""
         done = self.epoch + part
         if self.bar:
             left = self._left(done)
@@ -50,7 +50,7 @@ class Lesson:
         if done - self.first < 1:
             return ""
         rate = (time.monotonic() - self.began) / (done - self.first)
-        return f", end in {duration((self.total - done) * rate)}"
+        return f", ETA {duration((self.total - done) * rate)}"
 
     def end(self) -> None:
         """Take the bar away."""

@@ -28,9 +28,9 @@ class Trainer(Work):
     advice = "lower ppo.learning_rate, or look at unstable/ in the folder"
 
     def __init__(self, folder: RunFolder, *rest: Any, **more: Any) -> None:
-        """Build everything from the folder's frozen config."""
+        """Build everything from the folder's config."""
         super().__init__(folder, *rest, **more)
-        self.cfg = from_dict(RunCfg, folder.config())
+        self.cfg = from_dict(RunCfg, folder.executed())
         torch.set_num_threads(1)
         torch.manual_seed(self.cfg.seed)
         self.env = TransportEnv(self.cfg.environment(), dump=folder.unstable)
@@ -65,10 +65,6 @@ class Trainer(Work):
         self.env.load_state_dict(state["env"])
         self.learner.load_state_dict(state["learner"])
 
-    def is_finite(self) -> bool:
-        """Tell whether every parameter is still a number."""
-        return self.learner.is_finite()
-
     def _iterate(self) -> None:
         began = time.perf_counter()
         self.iteration += 1
@@ -82,7 +78,7 @@ class Trainer(Work):
                 raise
             self.diverged("a network weight")
         updated = time.perf_counter()
-        self.make_sure()
+        self.lock.make_sure()
         changes = self._record_levels()
         criteria = self.env.curriculum.criteria()
         row[LEVEL] = float(self.env.curriculum.level)
@@ -105,7 +101,7 @@ class Trainer(Work):
         if planned or changes or last:
             tag = "final" if last else f"level{changes[-1]}" if changes else None
             self.save(tag)
-        self.progress.iteration(self.iteration, row, criteria)
+        self.progress.iteration(self.iteration, row)
 
     def _record_levels(self) -> list[int]:
         changes = [event.level for event in self.env.events]
@@ -129,7 +125,7 @@ class Trainer(Work):
         return level_changes(self.events.read(), table, start)
 
     def _finish(self) -> None:
-        self.make_sure()
+        self.lock.make_sure()
         levels = {str(level): iteration for level, iteration in self._level_changes().items()}
         budget = self.cfg.budget
         self.folder.write_result(

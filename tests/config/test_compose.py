@@ -1,12 +1,15 @@
 """From words and YAML files to a checked config, or one line that says what to do."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
 from s2m.config.compose import load
+from s2m.config.distill import StudentCfg
 from s2m.config.run import RunCfg
-from s2m.config.search import CONF
+from s2m.config.search import CONF, REPOSITORY
+from s2m.config.sim import SIMULATORS
 from s2m.console.errors import UserError
 
 
@@ -62,12 +65,15 @@ def test_a_wrong_value_in_a_file_is_told_with_the_file(conf, text, line):
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("\tpartition: gpu", "line 3: is no YAML: found character"),
+        ("\tpartition: gpu", "line 3: is not valid YAML: found character"),
         (
             'partition: "gpu',
-            "line 4: is no YAML: while scanning a quoted scalar from line 3, found",
+            "line 4: is not valid YAML: while scanning a quoted scalar from line 3, found",
         ),
-        ("gpus: 1\ngpus: 2", "line 4: is no YAML: while constructing a mapping from line 1, found"),
+        (
+            "gpus: 1\ngpus: 2",
+            "line 4: is not valid YAML: while constructing a mapping from line 1, found",
+        ),
     ],
 )
 def test_a_file_that_is_no_yaml_is_told_with_its_line(conf, text, line):
@@ -86,3 +92,60 @@ def test_hours_are_not_taken_for_minutes(conf):
     (conf / "cluster" / "mysite.yaml").write_text(f"{SLURM}minutes: 24:00:00\n")
     line = "cluster.minutes = 86400: allowed 1 to 43200 (time limit in whole minutes, 1440 for 24 h"
     assert refused("cluster=mysite").startswith(line)
+
+
+BUDGETS = sorted(REPOSITORY.options("budget"))
+BROUGHT = {"demo": "mujoco", "desktop": "mujoco", "paper": "isaaclab", "workstation": "warp"}
+"""The simulator of each budget, unless the command names another."""
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_every_budget_composes_with_every_simulator(budget):
+    plain = load(RunCfg, [f"budget={budget}"])
+    assert (plain.budget.name, plain.sim.name) == (budget, BROUGHT[budget])
+    for sim in SIMULATORS:
+        cfg = load(RunCfg, [f"sim={sim}", f"budget={budget}"])
+        assert cfg.sim.name == sim
+        assert replace(cfg, sim=plain.sim) == plain
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_what_the_command_says_wins_over_the_budget(budget):
+    words = ["size=demo", "ppo=desktop", "curriculum=demo", "budget.num_envs=7", "sim=warp"]
+    cfg = load(RunCfg, [*words, "sim.device=cpu", f"budget={budget}"])
+    assert (cfg.encoder.width, cfg.budget.hidden) == (16, [32, 32])
+    assert (cfg.ppo.init_std, cfg.curriculum.window, cfg.budget.num_envs) == (0.6, 20, 7)
+    assert (cfg.sim.name, cfg.sim.device) == ("warp", "cpu")
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_every_budget_has_a_distillation_of_its_name(budget):
+    """Students take the budget of their teacher over by its name."""
+    assert load(StudentCfg, [f"distill={budget}"]).distill.name == budget
+
+
+def test_a_workstation_learns_as_the_paper_from_fewer_samples():
+    paper, workstation = (
+        load(RunCfg, [f"budget={name}", "sim=warp"]) for name in ("paper", "workstation")
+    )
+    size = {"name", "version", "iterations", "num_envs", "checkpoint_every"}
+    same = {name: getattr(paper.budget, name) for name in size}
+    assert replace(workstation, budget=replace(workstation.budget, **same)) == paper
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("ppo.lr=1", "ppo.learning_rate"),
+        ("lr=1", "ppo.learning_rate"),
+        ("gamma=1", "ppo.gamma"),
+        ("num_envs=8", "budget.num_envs"),
+        ("ppo.gama=1", "ppo.gamma"),
+    ],
+)
+def test_a_setting_is_found_by_what_others_call_it_or_without_its_group(word, meant):
+    assert f"Did you mean '{meant}'?" in refused(word)
+
+
+def test_of_several_settings_of_a_name_none_is_guessed():
+    assert "Did you mean" not in refused("margin=1")  # a weight of the reward, and a criterion

@@ -1,6 +1,7 @@
 import pytest
 
 from s2m.config.distill import DistillCfg, StudentCfg, TaughtByCfg
+from s2m.distill import main
 
 
 @pytest.mark.parametrize(("rounds", "epochs", "more"), [(1, 7, 3), (2, 1, 0), (8, 2000, 500)])
@@ -23,3 +24,9 @@ def test_a_student_learns_in_its_teacher_s_task_with_a_plate_that_feels():
     assert (env.permute, env.seed, env.num_envs) == (False, 3, cfg.distill.num_envs)
     assert env.task.episode_steps == 9 and env.task.tactile_observation
     assert not cfg.task.tactile_observation
+
+
+def test_help_has_no_settings_that_follow_from_others(capsys):
+    main(["--help"])
+    out = capsys.readouterr().out
+    assert "\n  distill.rounds=" in out and "taught_by" not in out

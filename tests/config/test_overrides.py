@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from s2m import evaluate, replay
 from s2m.cluster.cells import expand
 from s2m.cluster.distill import compose_student
-from s2m.config.overrides import quoted
+from s2m.config.overrides import quoted, take_root, with_folder, with_root
 from s2m.console.errors import UserError
 
 
@@ -47,3 +47,24 @@ def test_a_word_without_setting_or_value_is_one_line(word):
 def test_a_setting_that_is_given_twice_is_refused(command):
     with pytest.raises(UserError, match="^'seed=1' and 'seed=2': give seed once$"):
         command(["teacher=lqr", "seed=1", "seed=2"])
+
+
+@pytest.mark.parametrize("given", [["root=a b"], ["--root", "a b"], ["--root=a b"]])
+def test_the_folder_of_runs_is_named_in_any_way(given):
+    assert take_root(["x", *given, "--y"]) == ("a b", ["x", "--y"])
+    assert with_folder(["--serve", *given]) == ["a b", "--serve"]
+    assert with_folder([*given, "--out", "o"], ["--runs"]) == ["--runs", "a b", "--out", "o"]
+    assert with_root(["seed=1", *given]) == ["seed=1", "root=a b"]
+
+
+def test_a_plain_folder_is_the_root_of_a_launch(tmp_path):
+    assert with_root(["seed=1", str(tmp_path)]) == ["seed=1", f"root={tmp_path}"]
+    assert with_root(["seed=1", "nowhere"]) == ["seed=1", "nowhere"]
+    assert take_root(["a", "b"]) == (None, ["a", "b"]) and with_folder(["a"]) == ["a"]
+
+
+def test_two_folders_or_none_behind_root_are_refused():
+    with pytest.raises(UserError, match="root=a and root=b: give one folder"):
+        take_root(["root=a", "--root", "b"])
+    with pytest.raises(UserError, match="write the folder of runs behind it"):
+        take_root(["--root"])

@@ -67,7 +67,7 @@ def test_a_folder_of_no_use_or_with_a_name_that_is_taken_is_refused(own, place, 
         ("pfds", ENCODER.replace("mine", "pfds"), "the encoder pfds is s2m's own"),
         ("mine", "x = 1\n", "has no encoder: a class with name = .mine."),
         ("mine", ENCODER.replace("G_0", "G_9"), "has no encoder"),
-        ("mine", "class Mine(\n", "is no Python"),
+        ("mine", "class Mine(\n", "is not valid Python"),
     ],
 )
 def test_a_file_that_is_no_encoder_of_one_s_own_is_refused(own, name, text, line):

@@ -22,7 +22,7 @@ from s2m.stages.execute import execute
 from tests.faults.runs import course
 from tests.stages.test_train import create
 
-CONTROLS = ("untrained", "zero", "lqr")
+CONTROLS = ("untrained", "zero", "lqr", "lqr_mean")
 
 
 def networks(folder):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from s2m.console.errors import UserError
 from s2m.replay import main
 from s2m.sim.camera import TOUCHED, tactile_panel
 
+STUDY = Path(__file__).parents[2] / "results" / "desktop" / "encoders"
 SHORT = ["seconds=0.2", "width=160", "height=120"]
 
 
@@ -33,7 +35,7 @@ def gl():
 
 
 @pytest.mark.gl
-@pytest.mark.parametrize("name", ["film.mp4", "film.gif"])
+@pytest.mark.parametrize("name", ["film.mp4", "film.gif", "film.webp"])
 def test_a_video_moves(gl, tmp_path, name):
     import imageio.v3 as iio
 
@@ -41,9 +43,36 @@ def test_a_video_moves(gl, tmp_path, name):
     done = replay("agent=lqr", "k=2", f"out='{out}'", *SHORT)
     assert done.returncode == 0, done.stderr
     assert "all balls stayed on the plate" in done.stdout
-    frames = iio.imread(out)
+    frames = np.stack(list(iio.imiter(out)))
     assert frames.shape[0] == 5 and frames.shape[1:3] == (120, 160)
     assert np.abs(frames[0].astype(int) - frames[-1]).max() > 10
+
+
+@pytest.mark.gl
+def test_two_films_stand_side_by_side_with_captions(gl, tmp_path):
+    import imageio.v3 as iio
+
+    out = tmp_path / "both.webp"
+    runs = [f"run={STUDY}/pfds-s40-01e39876", f"beside={STUDY}/tactset-s40-7e75a520"]
+    words = [*runs, "every=5", f"out='{out}'", *SHORT]
+    done = replay(*words, "k=1", "captions=[sees,feels]")
+    assert done.returncode == 0, done.stderr
+    frames = np.stack(list(iio.imiter(out)))
+    assert frames.shape[:3] == (2, 120, 160 + 160 + 80)
+    plain = replay(*words, "k=1")
+    assert plain.returncode == 0
+    first = next(iter(iio.imiter(out))).astype(int)
+    changed = np.abs(first - frames[0]).max(-1) > 100
+    assert changed[:40, :160].any() and changed[:40, 160:320].any() and not changed[60:].any()
+
+
+@pytest.mark.parametrize(("words", "line"), [
+    (["out=a.png", "beside=x"], "beside= and captions= are for videos"),
+    (["captions=[a,b]"], r"captions = \['a', 'b'\]: needs 1"),
+])  # fmt: skip
+def test_what_cannot_be_filmed_is_one_line(words, line):
+    with pytest.raises(UserError, match=line):
+        main(words)
 
 
 @pytest.mark.gl
@@ -78,10 +107,11 @@ def test_the_panel_shows_the_front_above_and_the_left_on_the_left():
     assert rows.max() < 15 and columns.min() > 140
 
 
-def test_without_a_gl_library_one_line_says_what_to_install(tmp_path):
-    """An unknown back end stands for a missing library: MuJoCo cannot make a context."""
+@pytest.mark.parametrize("kind", ["ImportError", "AttributeError"])
+def test_without_a_gl_library_one_line_says_what_to_install(tmp_path, kind):
+    """PyOpenGL raises either, as MuJoCo is imported: by what is missing."""
     (tmp_path / "OpenGL").mkdir()
-    (tmp_path / "OpenGL" / "__init__.py").write_text("raise ImportError('no EGL library here')")
+    (tmp_path / "OpenGL" / "__init__.py").write_text(f"raise {kind}('no EGL library here')")
     done = replay(f"out={tmp_path}/a.png", *SHORT, PYTHONPATH=str(tmp_path))
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
@@ -93,10 +123,10 @@ def test_without_a_gl_library_one_line_says_what_to_install(tmp_path):
     [
         (["k=0"], "k = 0: allowed 1 to 5 or all (number of balls)"),
         (["k=6"], "k = 6: allowed 1 to 5 or all (number of balls)"),
-        (["k=all"], "out = demo.mp4: allowed are .mp4 or .gif with one k"),
+        (["k=all"], "out = demo.mp4: allowed are .mp4, .gif, .webp with one k"),
         (["agent=lrq"], "unknown agent 'lrq'. Did you mean 'lqr'? Allowed: zero, random"),
         (["sim=dummy"], "sim = dummy: only sim=mujoco can be rendered"),
-        (["out=a.txt"], "out = a.txt: allowed are .mp4 or .gif"),
+        (["out=a.txt"], "out = a.txt: allowed are .mp4, .gif, .webp"),
         (["seconds=-1"], "seconds = -1.0: allowed above 0 and at most 60"),
         (["sim.ball.mass=0"], "sim.ball.mass = 0.0: allowed above 0"),
         (["width=big"], "width = big: allowed are whole numbers"),

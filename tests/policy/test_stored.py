@@ -60,9 +60,10 @@ def test_evaluate_a_run(runs, capsys):
 
 
 @pytest.mark.parametrize(
-    "word", ["sim=dummy", "sim.ball.rolling=0", "task.max_roll=9", "agent=lqr"]
-)
-@pytest.mark.parametrize("command", [evaluate, replay])
+    ("command", "word"),
+    [(evaluate, "sim=dummy"), (evaluate, "task=scattered"), (evaluate, "agent=lqr"),
+     (replay, "sim=dummy"), (replay, "sim.ball.rolling=0"), (replay, "task.max_roll=9")],
+)  # fmt: skip
 def test_a_run_acts_in_its_own_task_and_simulator(runs, command, word):
     with pytest.raises(UserError, match=f": {word.split('=')[0]} cannot be given with it"):
         command([f"run={runs['pfds'].path}", word])

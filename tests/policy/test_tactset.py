@@ -63,10 +63,11 @@ def random_batch(lengths):
     )  # fmt: skip
 
 
-def test_trajectories_in_a_batch_are_what_single_steps_give():
+@pytest.mark.parametrize("memory", [True, False])
+def test_trajectories_in_a_batch_are_what_single_steps_give(memory):
     """Neither padding nor neighbours reach a trajectory."""
     torch.manual_seed(1)
-    student = TactSet(SMALL)
+    student = TactSet(replace(SMALL, memory=memory))
     lengths = [7, 3, 5]
     batch = random_batch(lengths)
     together = student(batch.vector, batch.tactile, batch.place, batch.shape)
@@ -79,6 +80,17 @@ def test_trajectories_in_a_batch_are_what_single_steps_give():
             )
             torch.testing.assert_close(action[0], together[i], atol=1e-6, rtol=1e-5)
         start += n
+
+
+@pytest.mark.parametrize("memory", [True, False])
+def test_without_memory_four_frames_are_all_that_counts(memory):
+    torch.manual_seed(1)
+    student = TactSet(replace(SMALL, memory=memory))
+    seen = torch.randn(1, VECTOR), torch.rand(1, 4, 16, 16) < 0.2
+    fresh, after = student.step(*seen, student.memory(1))
+    later, _ = student.step(*seen, torch.randn(1, SMALL.gru))
+    assert torch.equal(fresh, later) != memory
+    assert bool(after.any()) == memory
 
 
 def test_the_loss_is_the_mean_square_over_real_steps_only():

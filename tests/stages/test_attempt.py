@@ -9,10 +9,10 @@ from s2m.run import checkpoint
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
-from s2m.run.lock import RunLock
+from s2m.run.lock import RunLock, Superseded
 from s2m.run.status import FINISHED, STOPPED
 from s2m.run.stopping import STOP_FILE, StopRequest
-from s2m.stages.attempt import Diverged, Superseded, Work
+from s2m.stages.attempt import Diverged, Work
 from s2m.stages.progress import Progress
 from tests.analysis.synthetic import Spec, write_run
 from tests.faults.runs import kinds

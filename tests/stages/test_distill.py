@@ -178,7 +178,7 @@ def test_a_student_is_evaluated_with_faults_but_they_are_not_stored(student, cap
     words = [f"run={folder.path}", "episodes=2", "levels=[1]"]
     evaluate([*words, "faults.dropout=0.3", "faults.false_contacts=0.1", "faults.delay=2"])
     assert "no-drop" in capsys.readouterr().out
-    with pytest.raises(UserError, match="faults are for trying"):
+    with pytest.raises(UserError, match="faults, delays .* are for trying"):
         evaluate([*words, "faults.delay=1", "store=true"])
     with pytest.raises(UserError, match="need run=FOLDER of a student"):
         evaluate(["agent=zero", "faults.delay=1"])

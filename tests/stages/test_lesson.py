@@ -39,7 +39,7 @@ def test_the_beginning_tells_where_it_goes_on(lesson, out):
     lesson.begin(4, "tiny")
     assert out.getvalue().splitlines() == [
         "student: 10 epochs (tiny)",
-        "student: 10 epochs, going on after epoch 4 (tiny)",
+        "student: 10 epochs, resumed at epoch 4 (tiny)",
     ]
 
 
@@ -56,7 +56,7 @@ def test_the_end_is_foretold_by_the_epochs_of_this_attempt(lesson, clock, out):
     lesson.epoch = 6
     clock.now += 60.0  # 2.5 epochs since it began, 3.5 are left
     lesson.show("learning", part=0.5)
-    assert out.getvalue().endswith("student: epoch 6/10 learning, end in 1 min 24 s\n")
+    assert out.getvalue().endswith("student: epoch 6/10 learning, ETA 1 min 24 s\n")
 
 
 def test_before_the_first_epoch_has_ended_nothing_is_foretold(lesson, clock, out):
@@ -74,7 +74,7 @@ def test_a_bar_stands_on_a_terminal_only_while_it_lasts(clock, out):
     clock.now += 50.0
     lesson.show("[b]learning")
     assert lesson.bar.tasks[0].completed == 5
-    assert lesson.bar.tasks[0].description == "student [b]learning, end in 50 s"
+    assert lesson.bar.tasks[0].description == "student [b]learning, ETA 50 s"
     lesson.end()
     assert not lesson.bar.live.is_started
 
