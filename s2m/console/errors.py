@@ -16,11 +16,14 @@ class UserError(Exception):
     """A wrong value, a missing file, an absent library: printed without a traceback."""
 
 
-def unknown(what: str, value: object, allowed: Iterable[object]) -> UserError:
-    """Return the error for a name that is not among the allowed ones, with the nearest of them."""
+def unknown(what: str, value: object, allowed: Iterable[object], near: str = "") -> UserError:
+    """Return the error for a name that is not among the allowed ones, with the nearest of them.
+
+    `near` is what was meant, where the caller knows better than the spelling.
+    """
     names = [str(name) for name in allowed]
-    near = difflib.get_close_matches(str(value), names, n=1)
-    hint = f" Did you mean '{near[0]}'?" if near else ""
+    near = near or next(iter(difflib.get_close_matches(str(value), names, n=1)), "")
+    hint = f" Did you mean '{near}'?" if near else ""
     return UserError(f"unknown {what} '{value}'.{hint} Allowed: {', '.join(names)}")
 
 

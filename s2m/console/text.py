@@ -44,9 +44,9 @@ def columns(head: Sequence[str], rows: Iterable[Sequence[str]], width: int | Non
 
 
 def duration(seconds: float | None) -> str:
-    """Write a time span for people."""
+    """Write a time span for people; None is one that cannot be told."""
     if seconds is None:
-        return "not in sight"
+        return "unknown"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

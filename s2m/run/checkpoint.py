@@ -21,7 +21,7 @@ from s2m.console.errors import UserError
 from s2m.run.events import Events
 from s2m.run.files import remove_temporary, sha256
 from s2m.run.folder import CHECKPOINT, RunFolder, saved
-from s2m.run.seal import MARK, TRAILER, sealing, trailer
+from s2m.run.seal import MARK, TRAILER, seal, trailer
 
 KEEP = 3
 """Untagged checkpoints that stay."""
@@ -64,12 +64,10 @@ def save(
     _check(state, "state")
     buffer = io.BytesIO()
     torch.save({"iteration": iteration, "state": state}, buffer)
-    content = buffer.getbuffer()
     folder.checkpoints.mkdir(exist_ok=True)
     remove_temporary(folder.checkpoints)
     path = folder.checkpoints / name
-    with sealing(path) as file:
-        file.write(content)
+    seal(path, buffer.getbuffer())
     untagged = [p for p in saved(folder) if "-" not in p.name and p.name <= name]
     for old in untagged[:-keep]:
         old.unlink(missing_ok=True)
@@ -107,7 +105,7 @@ def load(path: Path) -> Checkpoint:
     except OSError as error:
         raise UserError(
             f"cannot read {path}: {error.strerror}; try again when that has passed, or move it "
-            "away to go on from the checkpoint before it"
+            "away to resume from the checkpoint before it"
         ) from None
     content, last = data[:-TRAILER], bytes(data[-TRAILER:])
     if not last.startswith(MARK):

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections.abc import Collection
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -28,8 +29,10 @@ class CodeState:
     patch: str = ""
 
 
-def code_state(root: Path) -> CodeState:
+def code_state(root: Path, outside: Collection[Path] = ()) -> CodeState:
     """Return the state of the code below `root`; an empty one where git knows nothing about it.
+
+    Folders that lie `outside` of the code, as those of runs do, change nothing about it.
 
     The patch covers changed tracked files and untracked text files. Those it leaves out (secret by
     their name, binary, large, too many) are named in its first lines, which git skips.
@@ -38,8 +41,9 @@ def code_state(root: Path) -> CodeState:
     # An exported tree may lie inside some other repository, whose commit says nothing.
     if commit is None or not _git(root, "ls-files", "-z", "--", "."):
         return CodeState()
-    changed = _names(root, "diff", "--name-only", "-z", "--relative", "HEAD", "--", ".")
-    untracked = _names(root, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
+    code = [".", *_without(root, outside)]
+    changed = _names(root, "diff", "--name-only", "-z", "--relative", "HEAD", "--", *code)
+    untracked = _names(root, "ls-files", "--others", "--exclude-standard", "-z", "--", *code)
     tracked = [name for name in changed if not is_secret(name)]
     fresh = [name for name in untracked if not is_secret(name) and _is_text(root / name)][:MOST]
     parts = [
@@ -52,6 +56,16 @@ def code_state(root: Path) -> CodeState:
     for name in fresh:
         parts.append(_git(root, *_DIFF, "--no-index", "--", os.devnull, name) or _FAILED)
     return CodeState(commit.strip(), bool(changed or untracked), "".join(parts))
+
+
+def _without(root: Path, folders: Collection[Path]) -> list[str]:
+    """Return what git must be told to leave folders out."""
+    inside = [folder.resolve() for folder in folders]
+    return [
+        f":(exclude,literal){folder.relative_to(root.resolve())}"
+        for folder in inside
+        if folder.is_relative_to(root.resolve()) and folder != root.resolve()
+    ]
 
 
 _DIFF = (

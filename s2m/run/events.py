@@ -1,6 +1,7 @@
 """The events of a run: level changes, attempts, preemptions, each with its time and attempt."""
 
 import logging
+from contextlib import closing
 from typing import Any
 
 from s2m.console.errors import UserError
@@ -37,12 +38,9 @@ class Events:
         taken = fields.keys() & event.keys()
         if taken:
             raise ValueError(f"an event sets {', '.join(sorted(taken))} by itself")
-        file = LineFile(self._path)
-        try:
+        with closing(LineFile(self._path)) as file:
             file.append(to_line(event | fields))
             file.sync()
-        finally:
-            file.close()
 
     def rewind(self, iteration: int, **fields: Any) -> None:
         """Go back to the state after an iteration: what training did later will be re-done."""
@@ -63,7 +61,8 @@ class Events:
             if not _is_sound(event):  # to leave out a level change would give a wrong number
                 raise UserError(f"{self._path} is damaged: {line[:80]!r}")
             if kind == "rewind":
-                kept = [e for e in kept if e["kind"] not in REDONE or not _after(e, event)]
+                last = event["iteration"]
+                kept = [e for e in kept if e["kind"] not in REDONE or e["iteration"] <= last]
             elif kind == "level":
                 kept = [e for e in kept if e["kind"] != kind or e["level"] != event["level"]]
             kept.append(event)
@@ -82,7 +81,3 @@ def _is_sound(event: Event) -> bool:
     if event.get("attempt") is not None:
         counts.append(event["attempt"])
     return all(map(is_count, counts)) and isinstance(event.get("time"), str)
-
-
-def _after(event: Event, rewind: Event) -> bool:
-    return event["iteration"] > rewind["iteration"]

@@ -14,9 +14,6 @@ from typing import Any, BinaryIO, TypeVar
 
 from s2m.console.errors import UserError
 
-BLOCK = 32 * 1024
-"""Bytes read at once when a file is searched from its end."""
-
 LARGEST = 2**53
 """Beyond it a float cannot count; no run comes near."""
 
@@ -27,7 +24,7 @@ _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Name the file in the errors of writing, which know of a descriptor only."""
+    """Name the file in the errors of a descriptor, which do not know it."""
     try:
         yield
     except OSError as error:
@@ -54,8 +51,46 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 def write_file(path: Path, data: bytes) -> None:
     """Replace the content of a file: a reader or a crash sees the old one or the new one."""
-    with replacing(path) as file:
-        file.write(data)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with _naming(path):
+            _write(temporary, data)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def write_durably(path: Path, data: bytes) -> None:
+    """Write a file whole, which a crash may leave torn: one that a later file vouches for."""
+    with _naming(path):
+        _write(path, data)
+
+
+def _write(path: Path, data: bytes) -> None:
+    descriptor = open_own(path, os.O_WRONLY | os.O_TRUNC)
+    try:
+        left = memoryview(data)
+        while left:
+            left = left[os.write(descriptor, left) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_file(path: Path) -> bytes:
+    """Return the content of a file, with few calls: there may be thousands of runs."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size, parts = os.fstat(descriptor).st_size, []
+        with _naming(path):
+            while size > 0 and (part := os.read(descriptor, size)):
+                parts.append(part)
+                size -= len(part)
+        return b"".join(parts)
+    finally:
+        os.close(descriptor)
 
 
 def sync_folder(path: Path) -> None:
@@ -117,7 +152,7 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
 def read_json(path: Path) -> dict[str, Any]:
     """Return the object in a JSON file; a missing or damaged file is a UserError."""
     try:
-        value = from_json(path.read_bytes())
+        value = from_json(read_file(path))
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
     except ValueError as error:
@@ -201,18 +236,9 @@ class LineFile:
         self._path = path
         self._descriptor = open_own(path, os.O_RDWR | os.O_APPEND)
         size = os.fstat(self._descriptor).st_size
-        whole = self._end_of_last_line(size)
+        whole = os.pread(self._descriptor, size, 0).rfind(b"\n") + 1
         if whole < size:
             os.ftruncate(self._descriptor, whole)
-
-    def _end_of_last_line(self, size: int) -> int:
-        while size > 0:
-            start = max(0, size - BLOCK)
-            found = os.pread(self._descriptor, size - start, start).rfind(b"\n")
-            if found >= 0:
-                return start + found + 1
-            size = start
-        return 0
 
     def append(self, line: str) -> None:
         """Add a line, or nothing at all if the disk is full."""
@@ -236,30 +262,6 @@ class LineFile:
 def read_lines(path: Path) -> list[bytes]:
     """Return the whole lines of a file, without a torn last one; none if there is no file."""
     try:
-        return path.read_bytes().split(b"\n")[:-1]
+        return read_file(path).split(b"\n")[:-1]
     except FileNotFoundError:
         return []
-
-
-def read_lines_backwards(path: Path) -> Iterator[bytes]:
-    """Yield the whole lines of a file from the last to the first, reading only what is used."""
-    try:
-        file = path.open("rb")
-    except FileNotFoundError:
-        return
-    with file:
-        position = file.seek(0, os.SEEK_END)
-        pieces: list[bytes] = []
-        terminated = False
-        while position > 0:
-            start = max(0, position - BLOCK)
-            file.seek(start)
-            *lines, last = file.read(position - start).split(b"\n")[::-1]
-            position = start
-            for line in lines:
-                if terminated:
-                    yield line + b"".join(reversed(pieces))
-                pieces, terminated = [], True
-            pieces.append(last)
-        if terminated:
-            yield b"".join(reversed(pieces))

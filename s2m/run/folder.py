@@ -1,10 +1,13 @@
 """The run folder: its files, its identity, and the results that prove a stage is done."""
 
 import logging
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +16,16 @@ from s2m.console.errors import UserError, unknown
 from s2m.run import frozen
 from s2m.run.clock import timestamp
 from s2m.run.code import CodeState
-from s2m.run.files import read_json, read_record, read_sealed, sha256, write_file, write_sealed
+from s2m.run.files import (
+    read_file,
+    read_json,
+    read_record,
+    read_sealed,
+    sha256,
+    write_durably,
+    write_file,
+    write_sealed,
+)
 from s2m.run.identity import seed, signature, variant
 from s2m.run.kind import TEACHER, Kind, kind_of, kind_of_variant
 
@@ -50,6 +62,9 @@ _FORMS = {
 
 CHECKPOINT = re.compile(r"(\d{9})(?:-([a-z0-9]{1,20}))?\.pt")
 """The name of a checkpoint: the iteration, and for what it is kept."""
+
+SHOWN = 5
+"""Folders that are named where the beginning of a name is that of several."""
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +110,6 @@ class RunFolder:
         """Folder of the steps from which a student learns."""
         self.log = self.path / "run.log"
         """What the run's processes print."""
-        self.submitted = self.path / "submitted.json"
         self.unstable = self.path / "unstable"
         """Folder of the simulator states that exploded."""
         self.stop = self.path / "stop"
@@ -106,6 +120,8 @@ class RunFolder:
         """Held by whoever sends the run to W&B."""
         self.own = self.path / "own"
         """Copies of what the run used from outside of s2m, laid out as a --config-dir."""
+        self.moved = self.path / "moved.json"
+        """The simulator in which the run goes on, if that is not its config's."""
         self.lock = self.path / "lock"
         self.attempt = self.path / "attempt.json"
 
@@ -116,18 +132,21 @@ class RunFolder:
         config: dict[str, Any],
         code: CodeState | None = None,
         own: Mapping[str, bytes] | None = None,
+        twin: "RunFolder | None" = None,
     ) -> "RunFolder":
         """Freeze a resolved config and its code in a folder; once it is there, only check it.
 
-        `own` are files from outside of s2m that it uses, by their place in a --config-dir.
+        `own` are files from outside of s2m that it uses, by their place in a --config-dir. With a
+        `twin` that was just created with the same code, both share the file of their patch.
 
         `run.json` is written last: without it the folder does not count as created. A config that
         differs only in what cannot change a result belongs to the same run, whose first one stays.
         """
         folder, code = cls(path), code or CodeState()
-        folder.require(config)
-        if folder.run_file.exists():
-            return folder
+        if not _make_folder(folder.path):
+            folder.require(config)
+            if folder.run_file.exists():
+                return folder
         card = _card(config, own or {})
         try:
             text = frozen.dump(config)
@@ -147,17 +166,25 @@ class RunFolder:
             colour=card.colour if card else "",
         )
         try:
-            folder.checkpoints.mkdir(parents=True, exist_ok=True)
-            write_file(folder.config_file, text)
+            folder.checkpoints.mkdir(exist_ok=True)
+            write_durably(folder.config_file, text)
             for name, content in (own or {}).items():
                 (folder.own / name).parent.mkdir(parents=True, exist_ok=True)
                 write_file(folder.own / name, content)
             if code.patch:
-                write_file(folder.patch, code.patch.encode("utf-8", "surrogateescape"))
+                folder._store_patch(code.patch, twin)
             write_sealed(folder.run_file, asdict(identity))
         except OSError as error:
             raise UserError(f"cannot create the run folder {path}: {error.strerror}") from None
         return folder
+
+    def _store_patch(self, patch: str, twin: "RunFolder | None") -> None:
+        if twin is not None:
+            with suppress(OSError):  # where there are no hard links, each has its own
+                os.link(twin.patch, self.patch)
+                return
+        # Replaced, not written to: what a killed launch has left may be shared.
+        write_file(self.patch, patch.encode("utf-8", "surrogateescape"))
 
     def require(self, config: dict[str, Any]) -> None:
         """Raise UserError where the folder is there, but is not that of a config's run."""
@@ -178,8 +205,8 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path | str) -> "RunFolder":
-        """Return a folder that exists and that this version can read."""
-        folder = cls(path)
+        """Return a folder that exists and that this version can read; see `locate`."""
+        folder = cls(locate(path))
         if not folder.run_file.exists():
             raise UserError(f"{folder.path} is not a run folder: it has no run.json")
         _ = folder.identity
@@ -212,7 +239,7 @@ class RunFolder:
     def config(self) -> dict[str, Any]:
         """Return the frozen config; a UserError if someone has changed it."""
         try:
-            text = self.config_file.read_bytes()
+            text = read_file(self.config_file)
         except OSError as error:
             raise UserError(f"cannot read {self.config_file}: {error.strerror}") from None
         if sha256(text) != self.identity.config_sha256:
@@ -227,6 +254,13 @@ class RunFolder:
         # A run.json without a checksum of its own is held to the config that it vouches for.
         if (variant(config), seed(config)) != (self.identity.variant, self.identity.seed):
             raise UserError(f"{self.run_file} is damaged: its config is that of another run")
+        return config
+
+    def executed(self) -> dict[str, Any]:
+        """Return the config by which the run goes on: in the simulator it was moved to, if any."""
+        config = self.config()
+        if self.moved.exists():
+            config["sim"] = read_sealed(self.moved)["sim"]
         return config
 
     def inside(self, name: str | Path) -> Path:
@@ -291,6 +325,21 @@ class RunFolder:
             )
 
 
+def _make_folder(path: Path) -> bool:
+    """Make a run's folder; False if it was there."""
+    try:
+        try:
+            path.mkdir()
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.mkdir()
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise UserError(f"cannot create the run folder {path}: {error.strerror}") from None
+    return True
+
+
 def _card(config: dict[str, Any], own: Mapping[str, bytes]) -> Card | None:
     """Return what the encoder that a run trains says of itself, s2m's or one of its own."""
     if kind_of(config) is not TEACHER:
@@ -322,23 +371,81 @@ def unfinished(
 def find_runs(root: Path | str) -> Iterator[RunFolder]:
     """Yield the run folders at or up to two levels below `root`, sorted by path.
 
-    One that has lost its `run.json` is among them: it shall be told, not vanish.
+    One that has lost its `run.json` is among them, and so is any folder that this user cannot read:
+    it shall be told, not vanish.
     """
-    root = Path(root)
-    found = {
-        path.parent
-        for depth in ("", "*/", "*/*/")
-        for name in ("run.json", "attempt.json")
-        for path in root.glob(depth + name)
-    }
+    found: list[Path] = []
+    try:
+        _search(Path(root), 2, found)
+    except PermissionError:
+        raise UserError(why_closed(Path(root)) or f"cannot read {root}") from None
     yield from (RunFolder(path) for path in sorted(found))
+
+
+def _search(place: Path, depth: int, found: list[Path]) -> None:
+    """Add the run folder that a place is, or those below it."""
+    if any((place / name).exists() for name in ("run.json", "attempt.json")):
+        found.append(place)
+        return
+    if depth == 0:
+        return
+    try:
+        with os.scandir(place) as entries:
+            inside = [place / entry.name for entry in entries if entry.is_dir()]
+    except (FileNotFoundError, NotADirectoryError):  # deleted meanwhile
+        return
+    for path in inside:
+        try:
+            _search(path, depth - 1, found)
+        except PermissionError:
+            if not path.name.startswith("."):
+                found.append(path)
+
+
+def why_closed(path: Path) -> str:
+    """Say what to do about a folder that this user cannot read; empty if it can be read."""
+    if os.access(path, os.R_OK | os.X_OK) or not path.is_dir():
+        return ""
+    try:
+        owner = path.owner()
+    except KeyError:
+        owner = f"user {path.stat().st_uid}"
+    return (
+        f"cannot read {path}, which belongs to {owner}: ask for chmod -R g+rX, and for umask 027 "
+        "in what is launched later"
+    )
+
+
+def locate(path: Path | str) -> Path:
+    """Return the folder that a path names, for which the beginning of its name is enough.
+
+    A name alone is also looked for among the runs below `runs`. What is not there stays as it is.
+    """
+    path = Path(path)
+    if path.exists() or not path.name:
+        return path
+    places = [path.parent, *(Path("runs").glob("*") if path.parent == Path() else ())]
+    begun = [
+        found
+        for place in places
+        for found in sorted(place.glob(f"{escape(path.name)}*"))
+        if found.is_dir()
+    ]
+    # pfds-s4 means that seed, if there is one, and not pfds-s40.
+    whole = [found for found in begun if found.name.startswith(f"{path.name}-")]
+    found = whole if len(whole) == 1 else begun
+    if len(found) > 1:
+        shown = ", ".join(one.name for one in found[:SHOWN])
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        raise UserError(f"{path} may be {shown}{more}: write more of the name")
+    return found[0] if found else path
 
 
 def runs_at(paths: Iterable[Path | str]) -> list[RunFolder]:
     """Return the run folders at or below each of some paths, every one once."""
     found = {}
     for path in paths:
-        runs = list(find_runs(path))
+        runs = list(find_runs(locate(path)))
         if not runs:
             raise UserError(f"{path} is not a run folder and holds none")
         found.update({run.path.resolve(): run for run in runs})

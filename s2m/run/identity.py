@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,27 +35,24 @@ def decisive(config: Mapping[str, Any]) -> dict[str, Any]:
     Its schema says which settings cannot (`decides=False`), and which were added later (`since`):
     these are left out at their default, so that runs keep their names when the schema grows.
     """
-    return _decisive(config, kind_of(config).schema)
+    return _decisive(config, kind_of(config).schema())
 
 
-def _decisive(values: Mapping[str, Any], schema: Any) -> dict[str, Any]:
-    rules = {item.name: item for item in fields(schema)}
+def _decisive(values: Mapping[str, Any], defaults: Any) -> dict[str, Any]:
+    rules, plain = {item.name: item.metadata for item in fields(defaults)}, asdict(defaults)
     kept = {}
     for key, value in values.items():
-        if key in rules:
-            rule, default = rules[key].metadata, _default(rules[key])
-            if not rule.get("decides", True) or (rule.get("since") and value == default):
-                continue
-            if key == "sim" and isinstance(value, dict):
-                default = SIMULATORS.get(str(value.get("name")))
-            if isinstance(value, dict) and is_dataclass(default):
-                value = _decisive(value, default)
+        rule = rules.get(key, {})
+        if not rule.get("decides", True) or (rule.get("since") and value == plain[key]):
+            continue
+        if isinstance(value, dict) and key in rules:
+            section = getattr(defaults, key)
+            if key == "sim":
+                section = SIMULATORS.get(str(value.get("name")), dict)()
+            if is_dataclass(section):
+                value = _decisive(value, section)
         kept[key] = value
     return kept
-
-
-def _default(item: Field[Any]) -> Any:
-    return item.default if item.default_factory is MISSING else item.default_factory()
 
 
 def _canonical(value: Any, name: str) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from s2m.console.errors import UserError
-from s2m.run.files import LineFile, is_count, read_lines, read_lines_backwards, write_file
+from s2m.run.files import LineFile, is_count, read_lines, write_file
 from s2m.run.folder import RunFolder
 from s2m.run.lines import from_line, to_line
 from s2m.run.metrics import ITERATION, MetricsRow, merge, newest_rows, read_table, write_table
@@ -65,7 +65,7 @@ class Journal:
         if self.unreadable and not mend:
             raise UserError(
                 f"{self._path} has {self.unreadable} damaged lines: "
-                "the next attempt goes on from the checkpoint before them"
+                "the next attempt resumes from the checkpoint before them"
             )
         done = {iteration: row for iteration, row in rows.items() if iteration <= upto}
         write_table(self._metrics, merge(read_table(self._metrics), done, limit))
@@ -149,12 +149,12 @@ class Journal:
     def tail(self, n: int) -> list[Entry]:
         """Return the newest `n` iterations and their metrics, oldest first.
 
-        Up to `KEPT` of them cost one read at the end of the journal; only for those that a longer
-        tail or a rewind asks for, the Parquet file is opened.
+        Up to `KEPT` of them cost one read of the journal, which checkpoints keep short; only for
+        those that a longer tail or a rewind asks for, the Parquet file is opened.
         """
         rows: dict[int, MetricsRow] = {}
         limit = math.inf
-        for line in read_lines_backwards(self._path):
+        for line in reversed(read_lines(self._path)):
             if len(rows) >= n:
                 break
             entry = _parse(line)

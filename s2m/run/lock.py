@@ -29,6 +29,10 @@ class Busy(UserError):
     """Another process writes to the run folder."""
 
 
+class Superseded(Busy):
+    """A later attempt has taken the folder; this one must not write any more."""
+
+
 @dataclass(frozen=True)
 class Attempt:
     """Who writes to a run folder, or did last; the content of `attempt.json`."""
@@ -48,6 +52,8 @@ class Attempt:
     """How often SLURM had started the job again."""
     begun: str = ""
     """When the kernel began the process; empty where it does not say."""
+    gpu: str = ""
+    """The GPU it computes on: number and model; empty if none."""
 
     def is_alive(self) -> bool | None:
         """Tell whether the process still runs; None if only its host could know."""
@@ -62,7 +68,9 @@ class Attempt:
     def __str__(self) -> str:
         """Say who it is."""
         job = f", SLURM job {self.job}" if self.job else ""
-        return f"attempt {self.number} (host {self.host}, pid {self.pid}{job}) since {self.started}"
+        gpu = f", GPU {self.gpu}" if self.gpu else ""
+        who = f"host {self.host}{gpu}, pid {self.pid}{job}"
+        return f"attempt {self.number} ({who}) since {self.started}"
 
 
 def slurm_restarts() -> int:
@@ -107,8 +115,10 @@ class RunLock:
         self._descriptor = descriptor
 
     @classmethod
-    def acquire(cls, folder: RunFolder, steal: bool = False) -> "RunLock":
+    def acquire(cls, folder: RunFolder, steal: bool = False, gpu: str = "") -> "RunLock":
         """Become the writer of a run folder, or raise Busy, which says who is.
+
+        `gpu` is the card that the writer computes on.
 
         With `steal` the present holder loses the folder: for a scheduler that has declared its node
         dead, when the lock may still be held by an orphan or not yet be given up by the server.
@@ -121,7 +131,7 @@ class RunLock:
                 raise Busy(_held(folder))
             descriptor = _replace(folder.lock)
         try:
-            attempt = _begin(folder, stolen)
+            attempt = _begin(folder, stolen, gpu)
         except BaseException:
             os.close(descriptor)
             raise
@@ -138,6 +148,12 @@ class RunLock:
             write_sealed(self._folder.attempt, asdict(newest))
             _note_restored(self._folder, newest)
         return newest is not None and newest.token == self.attempt.token
+
+    def make_sure(self) -> None:
+        """Refuse to write into a folder that has been taken over."""
+        if not self.still_mine():
+            path = self._folder.path
+            raise Superseded(f"{path} was taken over by a later attempt or deleted; leaving")
 
     def _holds(self) -> bool:
         """Tell whether the lock is still this one: whoever takes the folder replaces it first."""
@@ -160,7 +176,7 @@ class RunLock:
         self.release()
 
 
-def _begin(folder: RunFolder, stolen: bool) -> Attempt:
+def _begin(folder: RunFolder, stolen: bool, gpu: str) -> Attempt:
     former = current_attempt(folder)
     # Should the record be lost, the events still tell how many attempts there were.
     before = [event.get("attempt") for event in Events(folder).read()]
@@ -174,6 +190,7 @@ def _begin(folder: RunFolder, stolen: bool) -> Attempt:
         job=os.environ.get("SLURM_JOB_ID"),
         restart=slurm_restarts(),
         begun=begun(os.getpid()) or "",
+        gpu=gpu,
     )
     write_sealed(folder.attempt, asdict(attempt))
     remove_temporary(folder.path)
@@ -181,7 +198,7 @@ def _begin(folder: RunFolder, stolen: bool) -> Attempt:
         Events(folder, former.number).append("died", reason="it ended without a word")
     Events(folder, attempt.number).append(
         "attempt", host=attempt.host, pid=attempt.pid, job=attempt.job, stolen=stolen,
-        processor=processor(), packages=packages(),
+        processor=processor(), packages=packages(), gpu=gpu,
     )  # fmt: skip
     if attempt.number > 1 and former is None:
         _note_restored(folder, attempt)

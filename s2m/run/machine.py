@@ -8,7 +8,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-PACKAGES = ("torch", "mujoco", "numpy", "rsl-rl-lib", "isaaclab")
+PACKAGES = ("torch", "mujoco", "numpy", "rsl-rl-lib", "mujoco-warp", "warp-lang", "isaaclab")
 """Those whose version may change the numbers of a run; only the installed ones are told."""
 
 _FIELDS = {"model name": "", "cpu family": "family ", "model": "model ", "stepping": "stepping "}

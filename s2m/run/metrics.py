@@ -10,7 +10,6 @@ from s2m.console.errors import UserError
 from s2m.run.files import replacing
 
 if TYPE_CHECKING:
-    import pandas
     import pyarrow
 
 ITERATION = "iteration"
@@ -23,11 +22,6 @@ SUMS = b"s2m-crc32"
 values, but neither their names nor what else stands at the end of the file."""
 
 MetricsRow = dict[str, float]
-
-
-def deterministic(frame: "pandas.DataFrame") -> "pandas.DataFrame":
-    """Return the columns that must be equal for equal runs, without the `VOLATILE` ones."""
-    return frame.drop(columns=[name for name in frame.columns if name.startswith(VOLATILE)])
 
 
 def read_table(path: Path, names: Collection[str] | None = None) -> "pyarrow.Table | None":
@@ -113,7 +107,12 @@ def newest_rows(path: Path, n: int, limit: float) -> list[tuple[int, MetricsRow]
     if stored is None:
         return []
     table = merge(stored, {}, limit)
-    return [
-        (row.pop(ITERATION), {name: value for name, value in row.items() if value is not None})
-        for row in table.slice(max(0, len(table) - n)).to_pylist()
-    ]
+    return list(rows_of(table.slice(max(0, len(table) - n))).items())
+
+
+def rows_of(table: "pyarrow.Table") -> dict[int, MetricsRow]:
+    """Return the rows of a table by iteration, without their missing metrics."""
+    return {
+        row.pop(ITERATION): {name: value for name, value in row.items() if value is not None}
+        for row in table.to_pylist()
+    }

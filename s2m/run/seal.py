@@ -3,18 +3,13 @@
 Checkpoints and the steps of a distillation end with it; reading it needs no torch.
 """
 
-import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from s2m.console.errors import UserError
-from s2m.run.files import replacing
+from s2m.run.files import replacing, sha256
 
 MARK = b"\ns2m-sha256 "
 TRAILER = len(MARK) + 64 + 1
-_BLOCK = 1 << 20
 
 
 def trailer(checksum: str) -> bytes:
@@ -22,36 +17,17 @@ def trailer(checksum: str) -> bytes:
     return MARK + checksum.encode() + b"\n"
 
 
-class Sealed:
-    """A file that is written front to back, with the sum of all that went into it."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        """Write to an open file."""
-        self._file, self.sum = file, hashlib.sha256()
-
-    def write(self, data: bytes | memoryview) -> int:
-        """Write some bytes."""
-        self.sum.update(data)
-        return self._file.write(data)
-
-
-@contextmanager
-def sealing(path: Path) -> Iterator[Sealed]:
-    """Open a file that, with its sum, replaces `path` once the block has ended."""
+def seal(path: Path, data: bytes | memoryview) -> None:
+    """Replace a file with some bytes and their sum."""
     with replacing(path) as file:
-        sealed = Sealed(file)
-        yield sealed
-        file.write(trailer(sealed.sum.hexdigest()))
+        file.write(data)
+        file.write(trailer(sha256(data)))
 
 
 def is_sound(path: Path) -> bool:
     """Tell whether all of a file matches the sum in its last line."""
-    found, left = hashlib.sha256(), path.stat().st_size - TRAILER
-    with path.open("rb") as file:
-        while left > 0 and (block := file.read(min(_BLOCK, left))):
-            found.update(block)
-            left -= len(block)
-        return file.read() == trailer(found.hexdigest())
+    data = memoryview(path.read_bytes())
+    return data[-TRAILER:] == trailer(sha256(data[:-TRAILER]))
 
 
 def sum_in(path: Path) -> str:

@@ -11,6 +11,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR2)
 """Ctrl-C, the end of a process or a job, and SLURM's warning before a time-out or preemption."""
 
 
+class Stopped(Exception):
+    """A stage leaves early, because somebody asked for it."""
+
+
 @dataclass
 class StopRequest:
     """Whether somebody wants the run to leave, and how that was said."""

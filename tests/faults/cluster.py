@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from s2m.cluster.submission import submission_of
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
 from s2m.run.lock import current_attempt
-from tests.cluster.jobs import preempt
+from tests.cluster.jobs import job_of, preempt
 from tests.faults.runs import TEACHER
 from tests.waiting import wait_for
 
@@ -105,6 +104,4 @@ def failing(program: str, folder: Path, times: int, message: str) -> Iterator[No
 
 def node_of(cluster: Any, run: RunFolder) -> str:
     """Return the node on which a run is at work."""
-    submission = submission_of(run.submitted)
-    assert submission is not None
-    return cluster.run("squeue", "-h", "-j", submission.job, "-o", "%N").strip()
+    return cluster.run("squeue", "-h", "-j", job_of(run), "-o", "%N").strip()

@@ -1,13 +1,13 @@
 """Files that are cut, flipped, emptied or gone, and what becomes of the run they belong to."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from analysis.frames import AnyRun, Run
+from analysis.frames import AnyRun, Evaluation, Run
 from analysis.sources import local
 from s2m.console.errors import UserError
 from s2m.monitor.survey import survey
@@ -91,11 +91,16 @@ def misread(root: Path, sound: dict[str, Any]) -> Verdict | None:
     return _compare(found["run"], sound["run"])
 
 
+def _judged(run: AnyRun) -> Evaluation | None:
+    """Return the evaluation of a run wherever its episodes lie."""
+    return run.evaluation and replace(run.evaluation, file=Path())
+
+
 def _compare(now: AnyRun, before: AnyRun) -> Verdict | None:
     """Every number is what it was, or is not there, or belongs to a run that is not finished."""
     if (now.seed, dict(now.config)) != (before.seed, dict(before.config)):
         return Verdict(WRONG, "identity")
-    if now.evaluation is not None and now.evaluation != before.evaluation:
+    if now.evaluation is not None and _judged(now) != _judged(before):
         return Verdict(WRONG, "evaluation")
     if now.state == FINISHED or before.state != FINISHED:
         for name in ("levels", "rounds"):

@@ -181,7 +181,7 @@ def test_the_launcher_names_a_damaged_run_and_executes_the_others(calm, copy_of,
     assert launch(["-m", *words[:-1], "seed=40"]) == 1
     assert f"unreadable: {run.run_file} is damaged" in capsys.readouterr().out
     assert cancel.main([str(run.path), "--yes"]) == 0
-    assert "nothing runs or waits there" in capsys.readouterr().out
+    assert "no run there is running or queued" in capsys.readouterr().out
 
 
 def test_the_launcher_executes_what_stands_beside_a_damaged_config(half, copy_of, capsys):

@@ -12,10 +12,9 @@ import pytest
 from s2m.env.episodes import run_episodes
 from s2m.monitor.survey import survey
 from s2m.run import checkpoint
-from s2m.run.lock import Busy, RunLock
+from s2m.run.lock import Busy, RunLock, Superseded
 from s2m.run.status import BUSY, CODES
 from s2m.run.stopping import StopRequest
-from s2m.stages.attempt import Superseded
 from s2m.stages.evaluate import evaluate
 from s2m.stages.execute import execute
 from s2m.stages.progress import Progress

@@ -1,9 +1,11 @@
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 
 from s2m.run.folder import RunFolder
+from s2m.run.metrics import VOLATILE
 
 
 @pytest.fixture(autouse=True)
@@ -34,3 +36,8 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def folder(root: Path, config: dict[str, Any]) -> RunFolder:
     return RunFolder.create(root / "run", config)
+
+
+def deterministic(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the columns that must be equal for equal runs, without the `VOLATILE` ones."""
+    return frame.drop(columns=[name for name in frame.columns if name.startswith(VOLATILE)])

@@ -31,6 +31,15 @@ def test_a_clean_tree(repository):
     assert code_state(repository) == CodeState(git(repository, "rev-parse", "HEAD"), False, "")
 
 
+def test_folders_of_runs_are_no_part_of_the_code(repository, tmp_path):
+    runs = repository / "my *runs"
+    runs.mkdir()
+    (runs / "run.json").write_text("{}\n")
+    clean = CodeState(git(repository, "rev-parse", "HEAD"), False, "")
+    assert code_state(repository).dirty
+    assert code_state(repository, {runs, tmp_path / "others", repository}) == clean
+
+
 def test_the_patch_gives_the_code_back(repository, tmp_path):
     (repository / "train.py").write_text("lr = 2\n")
     (repository / "old.py").unlink()

@@ -10,13 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s2m.console.errors import UserError
-from s2m.run import files
 from s2m.run.files import (
     LineFile,
     from_json,
     read_json,
     read_lines,
-    read_lines_backwards,
     remove_temporary,
     replacing,
     to_json,
@@ -111,26 +109,15 @@ def test_lines_grow_and_a_torn_one_is_cut(root):
 
 
 @pytest.mark.parametrize("content", [b"", b"torn" * 9, b"a\n", b"\n", b"a\n" + b"torn" * 9])
-def test_torn_lines_longer_than_a_block(root, monkeypatch, content):
-    monkeypatch.setattr(files, "BLOCK", 4)
+def test_a_torn_line_is_cut_whatever_stands_before_it(root, content):
     path = root / "lines"
     path.write_bytes(content)
     LineFile(path).close()
     assert path.read_bytes() == content[: content.rfind(b"\n") + 1]
 
 
-@given(st.lists(st.sampled_from([b"", b"a", b"bb", b"cccccccccc", b"\n", b"\n\n"])))
-def test_reading_backwards_is_reading_reversed(tmp_path_factory, parts):
-    path = tmp_path_factory.mktemp("lines") / "lines"
-    path.write_bytes(b"".join(parts))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "BLOCK", 4)
-        assert list(read_lines_backwards(path))[::-1] == read_lines(path)
-
-
 def test_a_missing_file_has_no_lines(root):
     assert read_lines(root / "none") == []
-    assert list(read_lines_backwards(root / "none")) == []
 
 
 @contextmanager

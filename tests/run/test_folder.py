@@ -32,6 +32,16 @@ def test_no_patch_file_without_a_patch(folder):
     assert not folder.patch.exists()
 
 
+def test_runs_of_a_launch_share_their_patch_until_one_is_written_anew(root, config):
+    code = CodeState("a" * 40, True, "a patch")
+    first = RunFolder.create(root / "a", config, code)
+    second = RunFolder.create(root / "b", config, code, twin=first)
+    assert second.patch.samefile(first.patch)
+    second.run_file.unlink()  # a launch that was killed, and is given again with other code
+    RunFolder.create(root / "b", config, CodeState("a" * 40, True, "another"))
+    assert (first.patch.read_text(), second.patch.read_text()) == ("a patch", "another")
+
+
 def test_second_create_changes_nothing(folder, config):
     before = {path: path.read_bytes() for path in folder.path.rglob("*") if path.is_file()}
     RunFolder.create(folder.path, config | {"cluster": {"name": "slurm"}})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder
 from s2m.run.journal import KEPT, Journal
-from s2m.run.metrics import deterministic
+from tests.run.conftest import deterministic
 
 Model = dict[int, dict[str, float]]
 

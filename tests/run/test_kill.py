@@ -12,7 +12,7 @@ from s2m.run.checkpoint import load_latest
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.journal import Journal
-from s2m.run.metrics import deterministic
+from tests.run.conftest import deterministic
 
 from .trainer import die_at, log, train
 

@@ -1,6 +1,5 @@
 """The stored table of metrics depends on its rows alone, and tells when it is damaged."""
 
-import pandas
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -8,7 +7,6 @@ import pytest
 from s2m.console.errors import UserError
 from s2m.run.metrics import (
     SUMS,
-    deterministic,
     merge,
     newest_rows,
     read_table,
@@ -69,8 +67,3 @@ def test_the_newest_rows_lack_what_was_not_measured(path):
     assert newest_rows(path, 1, limit=9) == [(2, {"b": 2.0})]
     assert newest_rows(path, 5, limit=1) == [(1, {"a": 1.0})]
     assert newest_rows(path.with_name("absent"), 5, limit=9) == []
-
-
-def test_times_differ_between_equal_runs():
-    frame = pandas.DataFrame({"iteration": [1], "time/update": [0.1], "loss/value": [2.0]})
-    assert list(deterministic(frame).columns) == ["iteration", "loss/value"]

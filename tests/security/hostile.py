@@ -23,6 +23,7 @@ from s2m.run.files import SUM, write_sealed
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.seal import MARK
 from tests.analysis.synthetic import Spec, write_run, write_student
+from tests.cluster.jobs import submit
 
 NASTY = (
     "<script>document.title='harm'</script><img src=x onerror=\"document.title='harm'\">"
@@ -131,8 +132,10 @@ def rename(folder: RunFolder, name: str) -> None:
 
 
 def submitted(folder: RunFolder, /, **changes) -> None:
-    fields = {"job": "12", "name": "s2m-x", "folder": str(Path.cwd()), "code": "", "time": ""}
-    folder.submitted.write_text(json.dumps(fields | changes))
+    entry = submit([[folder]], job="12")
+    fields = json.loads(entry.file.read_text())
+    del fields["sha256"]
+    entry.file.write_text(json.dumps(fields | {"name": "s2m-x"} | changes))
 
 
 DEEP = "[" * 100_000
@@ -176,8 +179,8 @@ ATTACKS: dict[str, Callable[[RunFolder], object]] = {
     "a process": lambda f: attempt(f, os.getpid()),
     "every job": lambda f: (attempt(f, os.getpid()), submitted(f, job="--user=root")),
     "job of others": lambda f: (attempt(f, os.getpid()), submitted(f)),
-    "log of a job": lambda f: (attempt(f, 2**22 + 1), submitted(f, folder="\0")),
-    "log that is no text": lambda f: (attempt(f, 2**22 + 1), submitted(f, folder="\ud800")),
+    "log of a job": lambda f: (attempt(f, 2**22 + 1), submitted(f, name="\0")),
+    "log that is no text": lambda f: (attempt(f, 2**22 + 1), submitted(f, packs=[["\ud800"], 3])),
     "episodes elsewhere": lambda f: judged(f, episodes="../../../treasure"),
     "absolute episodes": lambda f: judged(f, selection="/etc/passwd"),
     "successes": lambda f: judged(f, successes={NASTY: {"n": 0, "strict": NASTY, "no_drop": 1}}),

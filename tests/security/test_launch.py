@@ -72,7 +72,7 @@ def test_a_job_script_holds_no_secret_and_runs_only_what_it_should(tmp_path, slu
     account = HOSTILE.replace("'", "\\'")
     done = launch(tmp_path, slurm, *words, f"cluster.account='{account}'", "cluster.gpus=0")
     assert done.returncode == 0, done.stdout + done.stderr
-    (script,) = root.rglob("1_submission.sh")
+    (script,) = root.rglob("job.sh")
     assert files_with_canary(tmp_path) == []
     job = {"SLURM_JOB_ID": "1", "SLURM_PROCID": "0", "SLURM_LOCALID": "0", "SLURM_NODEID": "0",
            "SLURM_NNODES": "1", "SLURM_JOB_NODELIST": "n1", "SLURM_JOB_NUM_NODES": "1"}  # fmt: skip
