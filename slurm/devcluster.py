@@ -17,7 +17,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 from daemons import Daemons, find_processes, find_program, kill
@@ -238,7 +238,14 @@ class DevCluster:
         self._spawn("slurmdbd", "-D", MYSQL_UNIX_PORT=f"{run}/mysql.sock")
         self._wait_for("the accounting", lambda: self.run("sacctmgr", "list", "cluster"))
         with suppress(RuntimeError):  # An earlier cluster in this folder has added it.
-            self.run("sacctmgr", "--immediate", "add", "cluster", "devcluster")
+            self.run("sacctmgr", "--immediate", "add", "cluster", self.settings.name)
+        if limit := self.settings.max_submit:
+            with suppress(RuntimeError):
+                self.run("sacctmgr", "--immediate", "add", "account", "all")
+            with suppress(RuntimeError):
+                self.run("sacctmgr", "--immediate", "add", "user", self.user, "account=all")
+            self.run("sacctmgr", "--immediate", "modify", "user", self.user, "set",
+                     f"MaxSubmitJobs={limit}")  # fmt: skip
 
     def _start_controller(self) -> None:
         self._spawn("slurmctld", "-D")
@@ -288,8 +295,12 @@ def main(words: list[str]) -> int:
     """Run one command on a cluster folder."""
     options = _parse(words)
     if options.command == "start":
-        settings = {field.name: getattr(options, field.name) for field in fields(Settings)}
-        cluster = DevCluster(options.folder, Settings(**settings)).start()
+        given = {field.name: getattr(options, field.name) for field in fields(Settings)}
+        cluster = DevCluster(options.folder)
+        # What is not given stays as it was when the cluster was started last.
+        chosen = {name: value for name, value in given.items() if value is not None}
+        cluster.settings = replace(cluster.settings, **chosen)
+        cluster.start()
         print(f"SLURM runs with {cluster.settings.nodes} nodes. To use it in this shell:")
         print(f'  eval "$(python slurm/devcluster.py env {options.folder})"')
         return 0
@@ -343,10 +354,11 @@ def _parse(words: list[str]) -> argparse.Namespace:
         parsers[name].add_argument("node", help="n1, n2, ...")
     parsers["node-down"].add_argument("--orphans", action="store_true", help="let its jobs go on")
     start, default = parsers["start"], Settings()
-    start.add_argument("--no-accounting", dest="accounting", action="store_false")
-    for name in ("nodes", "cpus", "gpus", "grace", "max_array"):
+    start.add_argument("--name", help=f"SLURM's name of the cluster ({default.name})")
+    start.add_argument("--accounting", action=argparse.BooleanOptionalAction)
+    for name in ("nodes", "cpus", "gpus", "grace", "max_array", "max_submit"):
         option = f"--{name.replace('_', '-')}"
-        start.add_argument(option, type=int, default=getattr(default, name), metavar="N")
+        start.add_argument(option, type=int, metavar="N", help=f"({getattr(default, name)})")
     return parser.parse_args(words)
 
 

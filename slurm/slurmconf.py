@@ -1,6 +1,7 @@
 """The configuration files of the private SLURM: templates and the settings that fill them."""
 
 import random
+import re
 import secrets
 import socket
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 from s2m.console.errors import UserError
 
 SLURM_CONF = """\
-ClusterName=devcluster
+ClusterName={name}
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={controller_port}
 SlurmUser={user}
@@ -89,6 +90,7 @@ AccountingStoragePort={database_port}
 AccountingStoragePass={folder}/munge.sock
 AccountingStorageTRES=gres/gpu
 """
+LIMITS = "AccountingStorageEnforce=limits\n"
 
 SLURMDBD_CONF = """\
 DbdHost=localhost
@@ -113,6 +115,8 @@ CommitDelay=0
 class Settings:
     """What the cluster looks like to its users."""
 
+    name: str = "devcluster"
+    """SLURM's name of the cluster."""
     accounting: bool = True
     """Whether `sacct` works; costs a MariaDB and a few seconds."""
     nodes: int = 2
@@ -125,13 +129,19 @@ class Settings:
     """Seconds between the signal and the end of a preempted job in partition `low`."""
     max_array: int = 1001
     """SLURM's MaxArraySize: one more than the highest index of an array."""
+    max_submit: int = 0
+    """Jobs that the user may have in the queue (MaxSubmitJobs); 0: no limit."""
 
     def __post_init__(self) -> None:
-        """Refuse numbers that make no cluster."""
-        least = {"nodes": 1, "cpus": 1, "gpus": 0, "grace": 0, "max_array": 2}
+        """Refuse what makes no cluster."""
+        if not re.fullmatch(r"[a-z][a-z0-9]{0,29}", self.name):
+            raise UserError(f"name is {self.name!r}; allowed: a-z and 0-9, a letter first")
+        least = {"nodes": 1, "cpus": 1, "gpus": 0, "grace": 0, "max_array": 2, "max_submit": 0}
         for name, minimum in least.items():
             if getattr(self, name) < minimum:
                 raise UserError(f"{name} is {getattr(self, name)}; allowed: {minimum} or more")
+        if self.max_submit and not self.accounting:
+            raise UserError(f"max_submit is {self.max_submit}; limits need the accounting")
 
     @property
     def node_names(self) -> list[str]:
@@ -153,16 +163,23 @@ def write_files(folder: Path, settings: Settings, user: str) -> None:
         **words,
         host=host,
         controller_port=controller_port,
+        name=settings.name,
         max_array=settings.max_array,
         grace=settings.grace,
         first_job=1000 + int(time.time()) % 60_000_000,
-        accounting=(ACCOUNTING if settings.accounting else NO_ACCOUNTING).format(**words),
+        accounting=_accounting(settings).format(**words),
         nodes="\n".join(nodes),
     )
     (folder / "slurm.conf").write_text(slurm_conf)
     (folder / "gres.conf").write_text(_make_gpus(folder / "gpus", settings))
     if settings.accounting:
         _write_secret(folder / "slurmdbd.conf", SLURMDBD_CONF.format(**words).encode())
+
+
+def _accounting(settings: Settings) -> str:
+    if not settings.accounting:
+        return NO_ACCOUNTING
+    return ACCOUNTING + (LIMITS if settings.max_submit else "")
 
 
 def _make_gpus(folder: Path, settings: Settings) -> str:

@@ -11,6 +11,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override
 from hydra.errors import HydraException, OverrideParseException
 
+from s2m.config.cluster import SlurmCfg
 from s2m.config.compose import broken_yaml, load, settings
 from s2m.config.fields import validate
 from s2m.config.overrides import require_once, unreadable
@@ -189,6 +190,10 @@ def _check_shared(cells: list[RunCfg]) -> None:
             line = f"{name} must be the same for all runs of a command"
             if name == "root":
                 line += """ (a comma in it needs quotes: 'root="a,b"')"""
+            if name == "cluster":
+                if all(isinstance(value, SlurmCfg) for value in values):
+                    continue  # every cell is submitted where it says
+                line += ", unless they are all on SLURM (a list needs brackets: cluster.gpus=[0,1])"
             raise UserError(line)
     check_experiment(cells[0].experiment)
 

@@ -1,6 +1,7 @@
 """From the words of a command to a checked student config; needs no torch, so a login node can."""
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +17,7 @@ from s2m.config.run import LEARNER, RunCfg
 from s2m.config.search import REPOSITORY, Search, digest
 from s2m.console.errors import UserError
 from s2m.run.files import read_json
-from s2m.run.folder import RunFolder, saved
+from s2m.run.folder import RunFolder, locate, saved
 from s2m.run.identity import check_experiment
 from s2m.run.kind import STUDENT
 from s2m.run.seal import sum_in
@@ -24,8 +25,13 @@ from s2m.run.seal import sum_in
 WHO = f"a run folder, a teacher.json of analysis/make_tables.py, or {', '.join(AGENTS)}"
 
 
-def compose_student(words: list[str], search: Search = REPOSITORY) -> StudentCfg:
-    """Return the student that a command asks for, in the task of its teacher."""
+def compose_student(
+    words: list[str], search: Search = REPOSITORY, partial: bool = False
+) -> StudentCfg:
+    """Return the student that a command asks for, in the task of its teacher.
+
+    A teacher that was chosen while other runs had not ended is taken if it may be `partial`.
+    """
     require_once(words)
     given = next((word.split("=", 1)[1] for word in words if word.startswith("teacher=")), "")
     teacher = _unquoted(given)
@@ -38,7 +44,7 @@ def compose_student(words: list[str], search: Search = REPOSITORY) -> StudentCfg
     else:
         # Its path is set later, and may hold what Hydra could not read.
         rest = [word for word in words if not word.startswith("teacher=")]
-        cfg = _of_run(find_teacher(teacher), rest, search)
+        cfg = _of_run(find_teacher(teacher, partial), rest, search)
     check_experiment(cfg.experiment)
     return cfg
 
@@ -51,14 +57,26 @@ def _unquoted(value: str) -> str:
     return value
 
 
-def find_teacher(name: str) -> RunFolder:
+def refuse_partial(what: str, waiting: Sequence[str], partial: bool) -> None:
+    """Refuse a teacher that was chosen before all runs had ended, unless that is asked for."""
+    if waiting and not partial:
+        named = f"{', '.join(waiting[:3])}{' ...' if len(waiting) > 3 else ''}"
+        raise UserError(
+            f"{what}: the teacher was chosen before {len(waiting)} other runs had ended ({named}): "
+            "wait for them and make the tables again, or take it all the same with --partial"
+        )
+
+
+def find_teacher(name: str, partial: bool = True) -> RunFolder:
     """Return the finished run that a path or a teacher.json names."""
     path = Path(name)
     if path.is_file():
         found = read_json(path)
         if not found.get("path"):
             raise UserError(f"{path} names no teacher: no run was evaluated when it was written")
+        refuse_partial(str(path), [str(run) for run in found.get("partial", [])], partial)
         path = Path(found["path"])
+    path = locate(path)
     if not path.exists():
         raise UserError(f"teacher = {name}: there is no such folder; allowed is {WHO}")
     folder = RunFolder.open(path)

@@ -1,31 +1,38 @@
 """Commands that come after all runs of a sweep: its tables, its report, the distillation.
 
-A named sweep lists them under `then`. Each runs once for a set of runs: its record, beside the
-runs, is written when it has succeeded.
+A named sweep lists them under `then`. Each runs once for what its runs have become: its record,
+beside the runs, is written when it has succeeded, and keeps the checksums of the results it read.
 """
 
 import hashlib
 import json
 import shlex
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from s2m.cluster.queue import Job, Queue
-from s2m.cluster.submission import Submission, submission_of
+from s2m.cluster.manifest import Ledger, roots_of
+from s2m.cluster.queue import Queue
+from s2m.cluster.state import glance
 from s2m.config.search import FLAG
 from s2m.console.errors import UserError
 from s2m.console.text import excerpt
-from s2m.run.files import read_json, write_json
+from s2m.run.clock import timestamp
+from s2m.run.files import read_json, to_json, write_json
+from s2m.run.folder import STAGES, RunFolder, unfinished
+from s2m.run.lock import current_attempt
 from s2m.run.status import FAILED, FINISHED, PENDING, QUEUED, RUNNING, UNREADABLE
 
 FOLDER = ".then"
 """Beside the runs of an experiment: one record per command."""
+ENDED = (FINISHED, FAILED, UNREADABLE)
+"""Where runs stand that no command needs to wait for."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One command, with the files that tell what became of it."""
+    """One command, with the file that tells of its success."""
 
     command: list[str]
     """What the interpreter is given: a script of the project or -m and a module, and its words."""
@@ -42,42 +49,56 @@ class Step:
         """Whether it is work like that of a run, which needs a GPU where runs do: a module."""
         return self.command[0] == "-m"
 
-    @property
-    def _submitted(self) -> Path:
-        return self.record.with_suffix(".submitted.json")
-
-    def submitted(self, submission: Submission) -> None:
-        """Note the job of the command."""
-        write_json(self._submitted, asdict(submission))
-
     def forget(self) -> None:
-        """Make the command due again, as runs it comes after are executed again."""
-        self.record.parent.mkdir(parents=True, exist_ok=True)
+        """Make the command due again, as runs it comes after have changed."""
         self.record.unlink(missing_ok=True)
-        self._submitted.unlink(missing_ok=True)
-
-    def job(self, queue: Queue | None) -> Job | None:
-        """Return the job of the command, if SLURM still has it."""
-        submission = submission_of(self._submitted)
-        return queue.find(submission.job, submission.name) if submission and queue else None
 
     def state(self, queue: Queue | None) -> str:
         """Tell where it stands, in the words for runs; failed if its job is gone and no record."""
+        place = queue.of_command(self.record) if queue else None
+        if place and place.job:
+            return QUEUED if place.job.waits else RUNNING
         if self.record.exists():
             return FINISHED
-        if not self._submitted.exists():
-            return PENDING
-        try:
-            job = self.job(queue)
-        except UserError:
-            return UNREADABLE
-        if job is None:
-            return QUEUED if queue and queue.silent else FAILED
-        return QUEUED if job.waits else RUNNING
+        if place and place.unknown:
+            return QUEUED
+        return FAILED if place else PENDING
 
-    def covers(self, runs: Sequence[str]) -> bool:
-        """Tell whether the command has succeeded after just these runs."""
-        return self.record.exists() and read_json(self.record).get("runs") == list(runs)
+    def has_read(self, results: Mapping[str, str]) -> bool:
+        """Tell whether the command has succeeded on just these results."""
+        with suppress(UserError):
+            return self.record.exists() and read_json(self.record).get("read") == dict(results)
+        return False
+
+    def succeeded(self, results: Mapping[str, str]) -> None:
+        """Write the record."""
+        self.record.parent.mkdir(parents=True, exist_ok=True)
+        content = {"command": self.command, "read": dict(results), "done": timestamp()}
+        write_json(self.record, content)
+
+
+def results_of(folders: Iterable[RunFolder]) -> dict[str, str]:
+    """Return a checksum of what each run has become, by its name."""
+    return {folder.path.name: _digest(folder) for folder in folders}
+
+
+def _digest(folder: RunFolder) -> str:
+    found = hashlib.sha256()
+    try:
+        for stage in STAGES:
+            found.update(to_json(folder.result(stage)).encode())
+        if unfinished(folder):  # what failed may have failed once more, and later
+            attempt = current_attempt(folder)
+            found.update(str(attempt.number if attempt else 0).encode())
+    except (UserError, OSError):
+        return UNREADABLE
+    return found.hexdigest()
+
+
+def not_ended(folders: Iterable[RunFolder], queue: Queue | None) -> dict[str, str]:
+    """Return the runs for which a command has to wait, with where they stand."""
+    found = {folder.path.name: glance(folder, 0, queue).status for folder in folders}
+    return {name: status for name, status in found.items() if status not in ENDED}
 
 
 def make_steps(
@@ -87,7 +108,7 @@ def make_steps(
 
     The word {own} stands for the --config-dir of the launch, if it has one.
     """
-    folder = root.resolve() / experiment / FOLDER
+    folder = root.absolute() / experiment / FOLDER
     steps = []
     for line in lines:
         words = shlex.split(line)
@@ -111,8 +132,10 @@ def make_steps(
 
 def find_steps(root: Path) -> list[Step]:
     """Return the commands that were submitted or have succeeded below a folder of runs."""
-    found = {}
-    for path in sorted(root.glob(f"*/{FOLDER}/*.json")):
-        record = path.with_name(path.name.replace(".submitted.json", ".json"))
-        found[record] = Step([record.stem], path.parent.parent.name, record)
-    return list(found.values())
+    found = {path: [path.stem] for path in sorted(root.glob(f"*/{FOLDER}/*.json"))}
+    for top in roots_of([root]):
+        for manifest in Ledger.read(top).commands():
+            record = top / manifest.experiment / FOLDER / manifest.record
+            if record.is_relative_to(root.absolute()):
+                found[root / record.relative_to(root.absolute())] = manifest.command
+    return [Step(command, path.parent.parent.name, path) for path, command in found.items()]

@@ -1,22 +1,27 @@
 """Execute the cells of a command and the commands after them, here or on a cluster."""
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
 
+from s2m.cluster.chain import Chain, withdraw
+from s2m.cluster.commands import SlurmError
+from s2m.cluster.dealer import Dealer, make_dealer
 from s2m.cluster.followup import Step
-from s2m.cluster.plan import Own, Plan, PlannedRun, create_folders, make_plan
-from s2m.cluster.queue import Queue, SlurmError, ask
-from s2m.cluster.submission import launch_lock, submission_of
-from s2m.config.cluster import SlurmCfg
+from s2m.cluster.plan import Own, Plan, create_folders, make_plan
+from s2m.cluster.queue import Queue
+from s2m.cluster.remarks import exit_code, left_alone
+from s2m.cluster.turn import launch_lock
+from s2m.config.cluster import LocalCfg, SlurmCfg
 from s2m.config.distill import StudentCfg
 from s2m.config.run import RunCfg
-from s2m.config.search import CONF
+from s2m.config.search import ROOT
 from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder
-from s2m.run.status import QUEUED, RUNNING, UNREADABLE
+from s2m.run.status import FAILED, FINISHED, UNREADABLE
 
 Foreground = Callable[[RunFolder], int]
 """Executes the run of a folder in this process and returns an exit code."""
@@ -29,11 +34,13 @@ def launch(
     own: Sequence[Own] = (),
     foreground: Foreground | None = None,
     note: str = "",
+    wait: bool = False,
 ) -> int:
     """Execute checked cells and the commands after them, here or where their config says.
 
     `own` are files from outside of s2m that each cell uses. With `foreground` the one cell
-    runs in this process. `note` is said before runs begin.
+    runs in this process. `note` is said before runs begin. With `wait` a launch on SLURM stays
+    until all has ended.
     """
     # Paths and the environment may hold square brackets, which are no markup.
     console = Console(soft_wrap=True, markup=False)
@@ -43,125 +50,103 @@ def launch(
     root = Path(cfg.root)
     slurm = isinstance(cfg.cluster, SlurmCfg)
     if slurm:
-        from s2m.cluster.slurm import check
-
-        try:
-            check(cfg.cluster, root.resolve())
-        except SlurmError as error:
-            if not cfg.dry:
-                raise
-            console.print(f"not checked against a cluster: {error}")
+        _check(cells, root.resolve(), console)
     if cfg.dry:
         from s2m.cluster.preview import preview
 
-        preview(make_plan(cells, _queue(False), own), steps, console)
+        preview(make_plan(cells, Queue.read(root), own), steps, console)
         return 0
     if note:
         console.print(note, highlight=False)
+    if slurm:
+        from s2m.cluster.feed import Feed
+
+        say = lambda text: console.print(text, highlight=False)  # noqa: E731
+        return Feed(cells, steps, own, say).run(wait)
     with launch_lock(root, console.print):
-        queue = _queue(slurm)
+        queue = Queue.read(root)
         plan = make_plan(cells, queue, own)
+        again = [FAILED] if foreground else []
+        # A missing card is told before anything is written.
+        needed = [cell for cell in plan if cell.due() or cell.state.status in again]
+        dealer = make_dealer(needed, cfg.cluster)
         create_folders(plan)
-        if slurm:
-            return _submit(plan, steps, queue, console)
     if foreground is None:
-        return _pool(plan, steps, queue, console)
+        return _pool(plan, steps, queue, console, dealer)
     if plan[0].state.status == UNREADABLE:
         raise UserError(plan[0].state.failure)
-    return foreground(plan[0].folder)
+    folder = plan[0].folder
+    if plan[0].state.status == FINISHED:  # told without torch
+        console.print(f"{FINISHED}: {folder.path}", highlight=False)
+        return 0
+    with _environment(dealer.deal(folder.path.name).environment() if dealer else {}):
+        return foreground(folder)
 
 
-def _queue(required: bool) -> Queue | None:
-    """Ask SLURM for its queue; what it does not tell of must not be submitted twice."""
-    queue = Queue.read()
-    if required and (queue is None or queue.silent):
-        raise SlurmError("squeue does not answer: nothing was submitted")
-    return queue
+def _check(cells: Sequence[RunCfg | StudentCfg], root: Path, console: Console) -> None:
+    """Check where cells are to run; a preview is welcome without a cluster."""
+    from s2m.cluster.slurm import check
+
+    found: list[SlurmCfg] = []
+    for cell in cells:
+        if cell.cluster not in found:
+            found.append(cell.cluster)
+    for cfg in found:
+        try:
+            check(cfg, root)
+        except SlurmError as error:
+            if not cells[0].dry:
+                raise
+            console.print(f"not checked against a cluster: {error}")
 
 
-def _pool(plan: Plan, steps: list[Step], queue: Queue | None, console: Console) -> int:
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Set variables of this process for a while."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _pool(
+    plan: Plan, steps: list[Step], queue: Queue | None, console: Console, dealer: Dealer | None
+) -> int:
     from s2m.cluster.local import INTERRUPTED_CODE, Pool
     from s2m.cluster.pack import FollowUp
 
-    due, runs = _due(plan, queue, console), _names(plan)
-    pending = [step for step in steps if due or not _settled(step, runs, queue)]
-    _withdraw(pending, queue)
-    code = Pool(
-        [(cell.folder, cell.state.total) for cell in due], plan[0].cfg.cluster.workers, console
-    ).run()
+    def say(text: str) -> None:
+        console.print(text, highlight=False)
+
+    left_alone(plan, queue, say)
+    due = [cell for cell in plan if cell.due()]
+    cluster = plan[0].cfg.cluster
+    workers = cluster.workers if isinstance(cluster, LocalCfg) else 0
+    if dealer:
+        say(dealer.describe(workers))
+    code = Pool([(c.folder, c.state.total) for c in due], workers, console, dealer=dealer).run()
     if code == INTERRUPTED_CODE:
         return code
-    code = code or _damaged(plan)
+    code = code or exit_code(plan)
+    runs = [cell.folder for cell in plan]
+    chain = Chain(steps, runs, queue := Queue.read(Path(plan[0].cfg.root)) if steps else None)
+    pending = chain.due()
+    if pending and (chain.ahead or chain.elsewhere):
+        waiting = chain.waiting() or "their jobs are in the queue"
+        wait = "1 command waits" if len(pending) == 1 else f"{len(pending)} commands wait"
+        say(f"{wait} for runs ({waiting}): launch again to execute them")
+        return code
+    withdraw(pending, queue)
     for step in pending:
-        if not FollowUp(step.command, str(step.record), runs, str(CONF.parent)).run():
-            console.print("interrupted: the same command goes on")
+        step.forget()
+    for step in pending:
+        if not FollowUp(step, runs, str(ROOT)).run():
+            say("interrupted: the same command resumes")
             return INTERRUPTED_CODE
     return code
-
-
-def _submit(plan: Plan, steps: list[Step], queue: Queue | None, console: Console) -> int:
-    from s2m.cluster.slurm import Submitter
-
-    due, runs = _due(plan, queue, console), _names(plan)
-    pending = [step for step in steps if due or not _settled(step, runs, queue)]
-    if not due and not pending:
-        console.print("nothing to submit")
-        return _damaged(plan)
-    _withdraw(pending, queue)
-    submitter = Submitter(plan[0].cfg.cluster, Path(plan[0].cfg.root), console.print)
-    arrays = submitter.runs(due) if due else []
-    if due:
-        console.print(f"submitted {_count(len(due))} as {', '.join(f'job {i}' for i in arrays)}")
-    for cell in plan:
-        submission = submission_of(cell.folder.submitted)
-        if cell.state.status in (QUEUED, RUNNING) and submission is not None:
-            arrays.append(submission.array)
-    submitter.follow_up(pending, sorted(set(arrays)), runs)
-    console.print(f"python -m s2m.status {plan[0].cfg.root} shows where they stand")
-    return _damaged(plan)
-
-
-def _settled(step: Step, runs: list[str], queue: Queue | None) -> bool:
-    """Tell whether a command has succeeded after these runs, or a job is there to see to it."""
-    return step.covers(runs) or step.state(queue) in (QUEUED, RUNNING)
-
-
-def _withdraw(steps: list[Step], queue: Queue | None) -> None:
-    """Make commands due again; jobs that still wait would come after the wrong runs."""
-    jobs = []
-    for step in steps:
-        with suppress(UserError):  # a damaged note, which tells of no job
-            jobs.append(step.job(queue))
-    if ids := [job.id for job in jobs if job]:
-        ask("scancel", *ids)
-    for step in steps:
-        step.forget()
-
-
-def _damaged(plan: Plan) -> int:
-    """Return the exit code of a plan that leaves runs alone because they cannot be read."""
-    return int(any(cell.state.status == UNREADABLE for cell in plan))
-
-
-def _count(runs: int) -> str:
-    return "1 run" if runs == 1 else f"{runs} runs"
-
-
-def _names(plan: Plan) -> list[str]:
-    return [cell.folder.path.name for cell in plan]
-
-
-def _due(plan: Plan, queue: Queue | None, console: Console) -> list[PlannedRun]:
-    """Return what is to be executed, and say what is not."""
-    left = [cell for cell in plan if not cell.due()]
-    for status in sorted({cell.state.status for cell in left}):
-        count = sum(cell.state.status == status for cell in left)
-        console.print(f"{count} of {len(plan)} runs are {status} and left alone")
-        if status == QUEUED and queue and queue.silent:
-            console.print("squeue does not answer: runs that were submitted count as queued")
-    for cell in left:
-        if cell.state.status == UNREADABLE:
-            console.print(f"{UNREADABLE}: {cell.state.failure}", highlight=False)
-        if cell.state.doubt:
-            console.print(cell.state.doubt, highlight=False)
-    return [cell for cell in plan if cell.due()]

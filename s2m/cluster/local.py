@@ -1,4 +1,4 @@
-"""Runs on the cores of this machine: a pool of processes with one torch thread each."""
+"""Runs on the cores and GPUs of this machine: a pool of processes with one torch thread each."""
 
 import ctypes
 import os
@@ -8,22 +8,21 @@ import sys
 import time
 from collections import deque
 from contextlib import suppress
-from dataclasses import replace
 
 from rich.console import Console
 from rich.live import Live
-from rich.table import Table
-from rich.text import Text
 
-from s2m.cluster.state import COLUMNS, RunState, glance, inspect
+from s2m.cluster.board import Board
+from s2m.cluster.dealer import Dealer
+from s2m.cluster.state import RunState, glance, inspect
+from s2m.cluster.verdict import GPU_LOST, judge
 from s2m.console.errors import UserError, in_words
 from s2m.console.terminal import in_place
-from s2m.console.text import duration
 from s2m.run.events import Events
 from s2m.run.files import open_own
 from s2m.run.folder import RunFolder
 from s2m.run.lock import current_attempt
-from s2m.run.status import BUSY, FAILED, FINISHED, PENDING, RUNNING, STOPPED, outcome_of
+from s2m.run.status import BUSY, FAILED, FINISHED, RUNNING, STOPPED, outcome_of
 from s2m.run.stopping import SIGNALS, block_stop_signals
 
 POLL_SECONDS = 0.5
@@ -50,16 +49,29 @@ class Pool:
     """Executes runs, as many at a time as there are workers; a failed one does not stop others."""
 
     def __init__(
-        self, runs: list[tuple[RunFolder, int]], workers: int, console: Console, threads: int = 1
+        self,
+        runs: list[tuple[RunFolder, int]],
+        workers: int,
+        console: Console,
+        threads: int = 1,
+        dealer: Dealer | None = None,
     ) -> None:
-        """Queue runs, each with its number of iterations; `threads` is what each may use."""
+        """Queue runs, each with its number of iterations; `threads` is what each may use.
+
+        Without a number of workers there is one per core, and as many more as cards can take of the
+        runs that a dealer hands one.
+        """
         self.console, self.threads = console, threads
         self.runs = {folder.path.name: (folder, total) for folder, total in runs}
-        self.workers = workers or usable_cores()
+        self.dealer = dealer or Dealer([], 1, [])
+        self.cores = workers or usable_cores()
+        """Runs without a card at a time."""
+        self.workers = workers or self.cores + self.dealer.places
         self.waiting = deque(self.runs)
         self.running: dict[str, subprocess.Popen] = {}
         self.ended: dict[str, str] = {}
         """How each run's process ended: finished, failed, stopped, or busy if another is at it."""
+        self.board = Board()
         self.interrupted: signal.Signals | None = None
         """The signal that asked to leave."""
 
@@ -75,6 +87,7 @@ class Pool:
                 self._start()
                 time.sleep(POLL_SECONDS)
                 self._collect()
+                self._give_up()
                 pause = REFRESH_SECONDS if live else LINE_SECONDS
                 if time.monotonic() - shown >= pause:
                     shown = time.monotonic()
@@ -93,13 +106,31 @@ class Pool:
         return glance(*self.runs[name], None)
 
     def _start(self) -> None:
-        while self.waiting and len(self.running) < self.workers and not self.interrupted:
-            name = self.waiting.popleft()
+        while not self.interrupted and (name := self._next()) is not None:
+            self.waiting.remove(name)
             try:
                 self._begin(name)
             except Exception as error:  # whatever is wrong with its folder, the others are executed
                 self.console.print(f"{name}: {in_words(error)}", highlight=False)
+                self._take_back(name)
                 self._end(name, FAILED)
+
+    def _next(self) -> str | None:
+        """Return the first run in the queue for which there is room."""
+        if len(self.running) >= self.workers:
+            return None
+        on_cores = sum(name not in self.dealer.wanted for name in self.running)
+        room = {True: self.dealer.has_room(), False: on_cores < self.cores}
+        return next((name for name in self.waiting if room[name in self.dealer.wanted]), None)
+
+    def _give_up(self) -> None:
+        """End the runs in the queue that need a card if none is left."""
+        stranded = [name for name in self.waiting if name in self.dealer.wanted]
+        if stranded and not self.dealer.cards:
+            self.console.print("no GPU is left; the same command starts the runs that wait for one")
+            for name in stranded:
+                self.waiting.remove(name)
+                self._end(name, STOPPED)
 
     def _begin(self, name: str) -> None:
         folder, total = self.runs[name]
@@ -110,11 +141,13 @@ class Pool:
         if inspect(folder, total).status == FINISHED:
             self._end(name, FINISHED)
             return
-        limit = {f"{library}_NUM_THREADS": str(self.threads) for library in ("OMP", "MKL")}
+        given = {f"{library}_NUM_THREADS": str(self.threads) for library in ("OMP", "MKL")}
+        if name in self.dealer.wanted:
+            given |= self.dealer.deal(name).environment()
         with os.fdopen(open_own(folder.log, os.O_WRONLY | os.O_APPEND), "ab") as log:
             process = self.running[name] = subprocess.Popen(
                 [sys.executable, "-m", "s2m.job", str(folder.path)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **limit},
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **given},
                 start_new_session=True, preexec_fn=_prepare,
             )  # fmt: skip
         if self.interrupted:  # a signal that came while it was not yet among those running
@@ -127,7 +160,23 @@ class Pool:
                 del self.running[name]
                 if code < 0:
                     self._note_kill(name, process.pid, -code)
-                self._end(name, self._outcome(name, code))
+                outcome = self._outcome(name, code)
+                self._take_back(name, outcome == FAILED and self._lost_its_card(name, process.pid))
+                self._end(name, outcome)
+
+    def _take_back(self, name: str, lost: bool = False) -> None:
+        if self.dealer.holds(name) and (said := self.dealer.take_back(name, lost)):
+            self.console.print(said, highlight=False)
+
+    def _lost_its_card(self, name: str, pid: int) -> bool:
+        """Tell whether a process has failed because of its card."""
+        folder, _ = self.runs[name]
+        with suppress(UserError, OSError):  # of a folder that is damaged or gone
+            attempt = current_attempt(folder)
+            if self.dealer.holds(name) and attempt is not None and attempt.pid == pid:
+                state = self._glance(name)
+                return judge(folder, state.failure, state.last_event) == GPU_LOST
+        return False
 
     def _outcome(self, name: str, code: int) -> str:
         """Return how a run's process ended; one that left its run to nobody has failed."""
@@ -157,7 +206,7 @@ class Pool:
     def _interrupt(self, number: int, _: object) -> None:
         """Let every run write a checkpoint and leave."""
         if not self.interrupted:
-            self.console.print("letting the runs write their checkpoints ...")
+            self.console.print("stopping: the runs write their checkpoints ...")
         self.interrupted = signal.Signals(number)
         for process in self.running.values():
             process.send_signal(number)
@@ -168,21 +217,12 @@ class Pool:
         return 0 if all(outcome in (FINISHED, BUSY) for outcome in self.ended.values()) else 1
 
     def _show(self, live: Live | None) -> None:
+        running = {name: (self.runs[name][0], self._glance(name)) for name in self.running}
         if live:
-            live.update(self._table(), refresh=True)
+            size = self.console.size
+            shown = dict(list(running.items())[: max(1, size.height - 8)])
+            panel = self.board.panel(shown, self.ended, len(self.waiting), size.width)
+            live.update(panel, refresh=True)
             return
-        for name in self.running:
-            state = self._glance(name)
-            self.console.print(
-                f"{name}: {state.iteration}/{state.total} level {state.level or '–'}, "
-                f"end {'' if state.left is None else 'in '}{duration(state.left)}",
-                highlight=False,
-            )  # fmt: skip
-
-    def _table(self) -> Table:
-        table = Table("run", *COLUMNS)
-        for name in self.runs:
-            status = RUNNING if name in self.running else self.ended.get(name, PENDING)
-            state = replace(self._glance(name), status=status)
-            table.add_row(name, *map(Text, state.columns().values()))
-        return table
+        for folder, state in running.values():
+            self.console.print(self.board.line(folder, state), highlight=False)

@@ -12,12 +12,13 @@ from s2m.cluster.queue import Queue
 from s2m.cluster.state import COLUMNS, RunState, glance
 from s2m.config.distill import StudentCfg
 from s2m.config.run import RunCfg
-from s2m.config.search import CONF
+from s2m.config.search import ROOT
 from s2m.console.errors import UserError, in_words
 from s2m.run.code import code_state
 from s2m.run.folder import RunFolder
 from s2m.run.identity import run_path
 from s2m.run.kind import total_iterations
+from s2m.run.naming import tell_apart
 from s2m.run.status import FAILED, PENDING, STOPPED, UNREADABLE
 
 Own = Mapping[str, bytes]
@@ -51,7 +52,7 @@ def make_plan(
         config = asdict(cfg)
         folder = RunFolder(run_path(Path(cfg.root), cfg.experiment, config))
         cell = PlannedRun(cfg, folder, glance(folder, total_iterations(config), queue), files)
-        if cell.due():
+        if cell.due() and folder.path.exists():
             try:
                 folder.require(config)
             except UserError as error:
@@ -63,16 +64,22 @@ def make_plan(
 
 def create_folders(plan: Plan) -> None:
     """Freeze config and code of every cell that is due, and forget that it was to stop."""
-    code = code_state(CONF.parent)
+    code = code_state(ROOT, outside={Path(cell.cfg.root) for cell in plan})
+    twin = None
     for cell in plan:
         if cell.due():
-            RunFolder.create(cell.folder.path, asdict(cell.cfg), code, cell.own)
-            cell.folder.stop.unlink(missing_ok=True)
+            fresh = not cell.folder.path.exists()
+            RunFolder.create(cell.folder.path, asdict(cell.cfg), code, cell.own, twin)
+            if fresh:
+                twin = twin or cell.folder
+            else:
+                cell.folder.stop.unlink(missing_ok=True)
 
 
 def plan_table(plan: Plan) -> Table:
-    """Tabulate what will be done."""
+    """Tabulate what will be done; a name shows the settings in which the runs differ."""
     table = Table("run", *COLUMNS[:3], "will", box=None)
+    names = tell_apart({cell.folder.path.name: asdict(cell.cfg) for cell in plan})
     for cell in plan:
         state = cell.state
         action = "run" if cell.due() else "leave"
@@ -82,6 +89,7 @@ def plan_table(plan: Plan) -> Table:
             action = f"leave ({state.failure})"
         if state.doubt:
             action = f"leave ({state.doubt})"
-        name, shown = f"{cell.cfg.experiment}/{cell.folder.path.name}", state.columns()
-        table.add_row(name, *(shown[column] for column in COLUMNS[:3]), Text(action))
+        name, shown = names[cell.folder.path.name], state.columns()
+        told = Text(f"{cell.cfg.experiment}/{name}", overflow="fold")
+        table.add_row(told, *(shown[column] for column in COLUMNS[:3]), Text(action))
     return table

@@ -1,133 +1,218 @@
-"""What SLURM says about jobs: its queue, its history, its partitions and limits."""
+"""What was submitted below folders of runs, joined with what SLURM says of it."""
 
-import re
+import pwd
 import shutil
-import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
-from s2m.console.errors import UserError
-
-WAITING = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT")
-SECONDS = 30.0
-"""How long to wait for an answer."""
+from s2m.cluster.commands import Job, SlurmError, at, hides_jobs, job_named, listed, settings
+from s2m.cluster.manifest import Ledger, Manifest, Submission, me, roots_of
 
 
 @dataclass(frozen=True)
-class Job:
-    """One job, or one element of an array."""
+class Place:
+    """Where something was submitted: an element of a job, and what can be known of it."""
 
-    id: str
-    """As SLURM writes it: 12 or 12_3."""
-    number: str
-    """SLURM_JOB_ID, which every element of an array has for itself."""
-    name: str
-    state: str
-    reason: str
+    submission: Submission
+    index: int
+    job: Job | None
+    """The job, while SLURM has it."""
+    unknown: str = ""
+    """Why nobody here can tell whether SLURM has it."""
 
     @property
-    def waits(self) -> bool:
-        """Whether it is not (or no longer) running."""
-        return self.state in WAITING
+    def id(self) -> str:
+        """SLURM's id; empty if that was never noted."""
+        return self.job.id if self.job else self.submission.manifest.element(self.index)
+
+    def logs(self) -> list[Path]:
+        """Return what SLURM wrote for it: its output and its errors."""
+        return self.submission.logs(self.index)
+
+    @property
+    def rank(self) -> int:
+        """How much it says about where a run stands: running, waiting, perhaps there, gone."""
+        return 3 - self.job.waits if self.job else int(bool(self.unknown))
+
+    @property
+    def whose(self) -> str:
+        """Say who has submitted it, and how to take over if it is gone."""
+        manifest = self.submission.manifest
+        job = f"job {self.id}" if self.id else f"the job {manifest.name}"
+        return (
+            f"{manifest.user}'s {job} on cluster {manifest.cluster or '?'}: {self.unknown}; "
+            f"if it is gone, delete {self.submission.file}"
+        )
 
 
 class Queue:
-    """The jobs of this user that SLURM has not yet finished with."""
+    """What was submitted below folders of runs, and what SLURM has not yet finished with."""
 
-    def __init__(self, jobs: list[Job], silent: bool = False) -> None:
-        """Index the jobs by both of their ids; `silent` if SLURM did not answer."""
-        self.silent = silent
-        self._by_id = {job.id: job for job in jobs}
-        self._by_number = {job.number: job for job in jobs}
+    def __init__(
+        self,
+        jobs: Iterable[Job],
+        silent: bool = False,
+        ledgers: Iterable[Ledger] = (),
+        asked: "Inquiry | None" = None,
+    ) -> None:
+        """Index the jobs; `silent` if SLURM did not answer, `asked` what its answer covers."""
+        self.silent, self.asked = silent, asked or Inquiry()
+        self.ledgers = {ledger.root: ledger for ledger in ledgers}
+        self._by_name: dict[str, dict[int, Job]] = {}
+        self._by_number = {}
+        for job in jobs:
+            self._by_name.setdefault(job.name, {})[job.index] = job
+            self._by_number[job.number] = job
 
     @classmethod
-    def read(cls) -> "Queue | None":
-        """Ask SLURM; None where there is none, a silent queue where it does not answer."""
-        if shutil.which("squeue") is None:
-            return None
-        try:
-            lines = ask("squeue", "--me", "--noheader", "--array", "--format=%i|%A|%j|%T|%r")
-        except SlurmError:
-            return cls([], silent=True)
-        jobs = [Job(*line.split("|", 4)) for line in lines.splitlines() if line.count("|") >= 4]
-        return cls(jobs)
+    def read(cls, *roots: Path) -> "Queue | None":
+        """Ask SLURM about all who have submitted anything at or above some folders, and me.
 
-    def find(self, job_id: str, name: str) -> Job | None:
-        """Return a job by its id; a name that differs belongs to a later job with the same id."""
-        job = self._by_id.get(job_id)
-        return job if job is not None and job.name == name else None
+        Returns None where there is no SLURM and nothing was submitted, and a silent queue where it
+        does not answer.
+        """
+        ledgers = [Ledger.read(root) for root in roots_of(roots)]
+        open_ones = [e.manifest for led in ledgers for e in led.entries if not e.manifest.over]
+        if shutil.which("squeue") is None:
+            return cls([], ledgers=ledgers, asked=Inquiry(absent=True)) if open_ones else None
+        users = {me(), *(m.user for m in open_ones if _exists(m.user))}
+        try:
+            jobs = listed(f"--user={','.join(sorted(users))}")
+            # A site with several clusters is asked about the others that were named.
+            others = {m.clusters for m in open_ones if m.clusters}
+            for name in sorted(others):
+                jobs += listed(f"--user={','.join(sorted(users))}", f"--clusters={name}")
+            asked = Inquiry(settings("ClusterName"), frozenset(others), hides_jobs())
+        except SlurmError:
+            return cls([], silent=True, ledgers=ledgers)
+        return cls(jobs, ledgers=ledgers, asked=asked)
+
+    @classmethod
+    def gone(cls, root: Path) -> "Queue":
+        """Return what was submitted below a folder as if all of its jobs had ended."""
+        return cls([], ledgers=[Ledger.read(root)], asked=Inquiry(everywhere=True))
+
+    def jobs(self, submission: Submission) -> dict[int, Job]:
+        """Return the jobs of a submission that SLURM has, by element."""
+        return self._by_name.get(submission.manifest.name, {})
+
+    def of(self, run: Path) -> Place | None:
+        """Return where a run was submitted: the job that is at it, or else the last one."""
+        path = run.absolute()
+        ledger = self.ledgers.get(path.parent.parent)
+        if ledger is None:
+            return None
+        entries = ledger.of_run(f"{path.parent.name}/{path.name}")
+        return max((self._place(*entry) for entry in entries), key=_latest, default=None)
+
+    def live(self, run: Path) -> list[tuple[Submission, str]]:
+        """Return all submissions of a run whose job SLURM has, with the ids of the jobs."""
+        path = run.absolute()
+        ledger = self.ledgers.get(path.parent.parent)
+        entries = ledger.of_run(f"{path.parent.name}/{path.name}") if ledger else []
+        found = [(entry, self.jobs(entry).get(index)) for entry, index in entries]
+        return [(entry, job.array) for entry, job in found if job]
+
+    def of_command(self, record: Path) -> Place | None:
+        """Return where a command after a sweep was submitted."""
+        ledger = self.ledgers.get(record.parent.parent.parent)
+        entries = ledger.of_command(record) if ledger else []
+        return max((self._place(entry, 0) for entry in entries), key=_latest, default=None)
+
+    def _place(self, submission: Submission, index: int) -> Place:
+        job = self.jobs(submission).get(index)
+        return Place(submission, index, job, "" if job else self._unknown(submission, index))
+
+    def _unknown(self, submission: Submission, index: int) -> str:
+        """Say why nobody here knows of a job that SLURM has not told of; empty if it is gone."""
+        manifest, asked = submission.manifest, self.asked
+        if manifest.over or asked.everywhere:
+            return ""
+        if self.silent:
+            return "squeue does not answer"
+        if asked.absent:
+            reason = "there is no SLURM here"
+        elif not asked.covers(manifest):
+            reason = f"this is cluster {asked.cluster}"
+        elif asked.hides_jobs and manifest.user != me():
+            reason = "squeue does not show the jobs of others"
+        else:
+            return ""
+        return "" if submission.exit_code(index) is not None else reason
+
+    def add(self, root: Path, entry: Submission) -> None:
+        """Add what SLURM has just accepted."""
+        place = root.absolute()
+        known = self.ledgers.get(place, Ledger(place)).entries
+        self.ledgers[place] = Ledger(place, [*known, entry])
+        manifest = entry.manifest
+        self._by_name[manifest.name] = {
+            index: Job(manifest.element(index), "", manifest.name, "PENDING", "")
+            for index in range(len(manifest.packs) or 1)
+        }
+
+    def settle(self) -> None:
+        """Bring the manifests of this user up to date, as the one who launches.
+
+        A job whose launcher died before sbatch answered is found by its name, or was never
+        submitted; one that SLURM has no more is over.
+        """
+        for ledger in self.ledgers.values():
+            for entry in [*ledger.entries]:
+                manifest = entry.manifest
+                ours = manifest.user == me() and self.asked.covers(manifest)
+                if not ours or manifest.over:
+                    continue
+                jobs = self.jobs(entry)
+                job = manifest.job or next((job.array for job in jobs.values()), "")
+                job = job or entry.traces() or job_named(manifest.name, *at(manifest.clusters))
+                if not job:
+                    entry.withdraw()
+                    ledger.entries.remove(entry)
+                elif not jobs:
+                    entry.note(job=job, over=True)
+                elif not manifest.job:
+                    entry.note(job=job)
 
     def has(self, number: str) -> bool | None:
         """Tell whether a job, by its SLURM_JOB_ID, is on a node; None if SLURM does not say."""
-        if self.silent:
+        if self.silent or self.asked.absent:
             return None
         job = self._by_number.get(number)
         return job is not None and not job.waits
 
 
-class SlurmError(UserError):
-    """SLURM refused something or did not answer."""
+@dataclass(frozen=True)
+class Inquiry:
+    """What an answer of squeue covers."""
+
+    cluster: str = ""
+    """The cluster that was asked."""
+    others: frozenset[str] = frozenset()
+    """Clusters of the same site that were asked as well."""
+    hides_jobs: bool = False
+    """Whether one sees one's own jobs only."""
+    absent: bool = False
+    """Whether there is no SLURM to ask."""
+    everywhere: bool = False
+    """Whether all jobs are known to have ended."""
+
+    def covers(self, manifest: Manifest) -> bool:
+        """Tell whether a job would be in the answer."""
+        if manifest.clusters:
+            return manifest.clusters in self.others
+        return self.cluster in ("", manifest.cluster)
 
 
-def ask(*command: str) -> str:
-    """Run one of SLURM's commands and return what it prints."""
+def _latest(place: Place) -> tuple[int, int]:
+    return place.rank, place.submission.manifest.number
+
+
+def _exists(user: str) -> bool:
+    """Tell whether this machine knows a user; squeue refuses a list with one that it does not."""
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False
-        )
-    except FileNotFoundError:
-        raise SlurmError(
-            f"SLURM is not installed here (no {command[0]}): log in to a cluster, or start a "
-            "private one (slurm/README.md)"
-        ) from None
-    except subprocess.TimeoutExpired:
-        raise SlurmError(f"{command[0]} did not answer within {SECONDS:.0f} s") from None
-    if done.returncode != 0:
-        raise SlurmError(f"{command[0]}: {complaint(done.stderr)}")
-    return done.stdout
-
-
-def complaint(text: str) -> str:
-    """Return the telling line of an error message of SLURM's."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    errors = [line for line in lines if "error" in line.lower()]
-    found = (errors or lines or ["no reason given"])[-1]
-    return re.sub(r"^\w+: (error: )?", "", found)
-
-
-def partitions() -> tuple[list[str], bool]:
-    """Return the names of the partitions, and whether one of them is the default."""
-    names = ask("sinfo", "--noheader", "--format=%P").split()
-    return [name.rstrip("*") for name in names], any(name.endswith("*") for name in names)
-
-
-USUAL_ARRAY_SIZE = 1001
-"""MaxArraySize of a cluster that does not set it."""
-
-
-def max_array_size() -> int:
-    """Return how many elements an array may have."""
-    found = re.search(r"^MaxArraySize\s*=\s*(\d+)", ask("scontrol", "show", "config"), re.M)
-    return int(found[1]) if found else USUAL_ARRAY_SIZE
-
-
-AT_ONCE = 1000
-"""Jobs in one question: a word of a command may have 128 kB."""
-
-
-def final_states(jobs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return how jobs, given by id and name, ended; nothing where there is no accounting."""
-    names = dict(jobs)
-    if not names or shutil.which("sacct") is None:
-        return {}
-    order, answers = sorted(names), []
-    for i in range(0, len(order), AT_ONCE):
-        try:
-            answers += ask(
-                "sacct", "--noheader", "--parsable2", "--allocations", "--array",
-                f"--jobs={','.join(order[i : i + AT_ONCE])}", "--format=JobID,JobName,State",
-            ).splitlines()  # fmt: skip
-        except SlurmError:
-            return {}
-    found = [line.split("|") for line in answers]
-    return {job: state.split()[0] for job, name, state in found if names.get(job) == name}
+        pwd.getpwnam(user)
+    except KeyError:
+        return False
+    return True

@@ -1,88 +1,55 @@
-"""Submit runs to SLURM through submitit: arrays of packs, commands after them, and no waiting.
+"""Submit runs to SLURM: arrays of packs, commands after them, and no waiting.
 
-submitit writes the script and pickles what the job calls. Its results and states are not used: the
-run folders say what is done, and SLURM's queue says what is under way.
+A manifest says what a job is for before sbatch is called. The run folders say what is done, and
+SLURM's queue says what is under way.
 """
 
 import re
-import secrets
-import shlex
-import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from s2m.cluster.commands import (
+    SlurmError,
+    ask,
+    at,
+    job_named,
+    max_array_size,
+    partitions,
+    settings,
+)
 from s2m.cluster.followup import Step
-from s2m.cluster.pack import REQUEUE, FollowUp, Pack
+from s2m.cluster.manifest import FOLDER, Submission, new_submission
 from s2m.cluster.plan import PlannedRun
-from s2m.cluster.queue import SlurmError, ask, complaint, max_array_size, partitions
+from s2m.cluster.queue import Queue
+from s2m.cluster.script import read_options, write_script
 from s2m.cluster.snapshot import freeze
-from s2m.cluster.submission import FOLDER, Submission, record
 from s2m.config.cluster import SlurmCfg
 from s2m.console.errors import UserError, unknown
 from s2m.console.text import harmless
-
-if TYPE_CHECKING:
-    from submitit import SlurmExecutor
+from s2m.run.folder import RunFolder
 
 PERMANENT = (
     "invalid", "not available", "not permitted", "no such", "unrecognized", "violates",
     "can not be satisfied", "cannot be satisfied", "denied",
 )  # fmt: skip
 """Words in sbatch's answers that say: this will never be accepted."""
-TEMPORARY = ("qosmaxsubmit", "assocmaxsubmit", "submit limit", "maxsubmit")
-"""Limits that pass as other jobs end, though SLURM calls them violations."""
-_OPTION = re.compile(r"--[a-z][a-z-]*")
-WARNED = (REQUEUE, 128 + signal.SIGTERM, 128 + signal.SIGUSR2)
-"""Exit codes of a job that was asked to leave; the signals kill a Python that still loads."""
-TRIES = 10
-"""How often a job asks to be requeued, three seconds apart: a preempted one is soon killed."""
+MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
 
 
-def teardown(max_requeues: int) -> list[str]:
-    """Return the end of a job's script, which requeues a job that was asked to leave."""
-    return [
-        "code=$?",
-        "# Asked to leave before the end: go on later, unless SLURM has already decided otherwise.",
-        # One element of every array has the array's own id, by which SLURM means all of them.
-        "job=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}",
-        "job=${job:-$SLURM_JOB_ID}",
-        f"case $code in {'|'.join(map(str, WARNED))})",
-        f"  [ ${{SLURM_RESTART_COUNT:-0}} -lt {max_requeues} ] || exit $code",
-        "  # A controller that restarts or has much to do answers later.",
-        f"  for try in {{1..{TRIES}}}; do",
-        "    if state=$(squeue -h -j $job -o %T); then",
-        '      [ "$state" = RUNNING ] || break',
-        "      scontrol requeue $job && break",
-        "    fi",
-        "    sleep 3",
-        "  done",
-        "esac",
-        "exit $code",
-    ]
-
-
-@dataclass(frozen=True)
-class JobArray:
-    """Packs that SLURM gets as one array."""
-
-    name: str
-    packs: list[list[PlannedRun]]
+class Full(SlurmError):
+    """SLURM takes no more jobs until others have ended."""
 
 
 def check(cfg: SlurmCfg, root: Path) -> None:
     """Refuse, before anything is written, what SLURM or the shell of the job would misread."""
-    if "gres" in _options(cfg.sbatch) and cfg.gpus:
-        raise UserError(
-            f"cluster.sbatch = {cfg.sbatch}: --gres is set by cluster.gpus = {cfg.gpus} and "
-            "cluster.gpu_type; set these, or cluster.gpus=0 to give --gres yourself"
-        )
-    for name in ("partition", "account", "qos", "constraint", "gpu_type", "sbatch", "srun"):
+    _check_options(cfg)
+    for name in ("clusters", "partition", "account", "qos", "constraint", "gpu_type", "sbatch"):
         _require_one_line(f"cluster.{name}", getattr(cfg, name))
+    _require_one_line("cluster.srun", cfg.srun)
     _require_one_line("root", str(root))
     if 60 * cfg.minutes <= cfg.signal_seconds:
         raise UserError(
@@ -91,14 +58,38 @@ def check(cfg: SlurmCfg, root: Path) -> None:
         )
     if "%" in str(root):
         raise UserError(f"root = {root}: SLURM would replace the % in the paths of its logs")
-    names, default = partitions()
-    if cfg.partition and cfg.partition not in names:
-        raise unknown("partition", cfg.partition, names)
+    names, default = partitions(cfg.clusters)
+    for name in [*cfg.partition.split(","), *cfg.then.partition.split(",")]:
+        if name and name not in names:
+            raise unknown("partition", name, names)
     if not cfg.partition and not default:
         raise UserError(
             "cluster.partition is not set and SLURM has no default partition. "
             f"Allowed: {', '.join(names)}"
         )
+
+
+def _check_options(cfg: SlurmCfg) -> None:
+    """Refuse options that would contradict a setting without a word."""
+    given = read_options(cfg.sbatch)
+    if "gres" in given and cfg.gpus:
+        raise UserError(
+            f"cluster.sbatch = {cfg.sbatch}: --gres is set by cluster.gpus = {cfg.gpus} and "
+            "cluster.gpu_type; set these, or cluster.gpus=0 to give --gres yourself"
+        )
+    for name in MEMORY:
+        if name in given and cfg.memory:
+            raise UserError(
+                f"cluster.sbatch = {cfg.sbatch}: memory is set by cluster.memory = {cfg.memory:g} "
+                f"and cluster.memory_per; set these, or cluster.memory=0 to give --{name} yourself"
+            )
+    for name, ours in {
+        "requeue": "requeue",
+        "no-requeue": "requeue",
+        "clusters": "clusters",
+    }.items():
+        if name in given:
+            raise UserError(f"cluster.sbatch = {cfg.sbatch}: set cluster.{ours} instead")
 
 
 def _require_one_line(name: str, value: str | Sequence[str]) -> None:
@@ -108,160 +99,168 @@ def _require_one_line(name: str, value: str | Sequence[str]) -> None:
             raise UserError(f"{name} = {text!r}: allowed is text without control characters")
 
 
-def job_arrays(cells: Sequence[PlannedRun], cfg: SlurmCfg, limit: int) -> list[JobArray]:
-    """Divide cells into packs, and packs into arrays of at most `limit` elements."""
-    packs = [list(cells[i : i + cfg.pack]) for i in range(0, len(cells), cfg.pack)]
-    return [
-        JobArray(_job_name(cells[0].cfg.experiment), packs[i : i + limit])
-        for i in range(0, len(packs), limit)
-    ]
+def by_cluster(cells: Sequence[PlannedRun]) -> list[tuple[SlurmCfg, list[PlannedRun]]]:
+    """Divide cells by where they are to run, in their order."""
+    found: list[tuple[SlurmCfg, list[PlannedRun]]] = []
+    for cell in cells:
+        for cfg, group in found:
+            if cfg == cell.cfg.cluster:
+                group.append(cell)
+                break
+        else:
+            found.append((cell.cfg.cluster, [cell]))
+    return found
 
 
-def _job_name(experiment: str) -> str:
-    return f"s2m-{experiment}-{secrets.token_hex(3)}"
+def packs_of(cells: Sequence[PlannedRun], cfg: SlurmCfg) -> list[list[PlannedRun]]:
+    """Divide cells into those that share a job."""
+    return [list(cells[i : i + cfg.pack]) for i in range(0, len(cells), cfg.pack)]
 
 
-def parameters(cfg: SlurmCfg, name: str, code: Path) -> dict[str, Any]:
-    """Return submitit's parameters for a job that runs the code in a folder."""
-    path = shlex.quote(str(code))
-    extra: dict[str, Any] = {"chdir": str(code), "requeue": True, **_options(cfg.sbatch)}
-    if cfg.gpus:
-        extra["gres"] = ":".join(filter(None, ["gpu", cfg.gpu_type, str(cfg.gpus)]))
-    named = {
-        name: getattr(cfg, name) or None for name in ("partition", "account", "qos", "constraint")
-    }
-    return named | {
-        "job_name": name,
-        "time": cfg.minutes,
-        "cpus_per_task": cfg.cpus,
-        "mem": f"{round(1024 * cfg.memory)}MB",
-        "signal_delay_s": cfg.signal_seconds,
-        "array_parallelism": cfg.max_parallel or 1_000_000,
-        "wckey": None,
-        "setup": [*cfg.setup, f"export PYTHONPATH={path}${{PYTHONPATH:+:$PYTHONPATH}}"],
-        "teardown": teardown(cfg.max_requeues),
-        "srun_args": cfg.srun or None,
-        "additional_parameters": extra,
-    }
-
-
-def _options(words: Sequence[str]) -> dict[str, Any]:
-    """Read options of sbatch: --name=value, or --name alone."""
-    options: dict[str, Any] = {}
-    for word in words:
-        name, _, value = word.partition("=")
-        if not _OPTION.fullmatch(name):
-            raise UserError(f"cluster.sbatch = {list(words)}: write each option as --name=value")
-        options[name.removeprefix("--")] = value or True
-    return options
-
-
-def make_executor(
-    cfg: SlurmCfg, folder: Path, name: str, code: Path, **options: str
-) -> "SlurmExecutor":
-    """Return submitit's executor for the jobs of one array."""
-    from submitit import SlurmExecutor
-
-    folder.mkdir(parents=True, exist_ok=True)
-    executor = SlurmExecutor(folder, max_num_timeout=cfg.max_requeues, python=cfg.python or None)
-    settings = parameters(cfg, name, code)
-    extra = {**settings.pop("additional_parameters"), **options}
-    executor.update_parameters(**settings, additional_parameters=extra)
-    return executor
-
-
-def script(cfg: SlurmCfg, root: Path, array: JobArray) -> str:
-    """Return the text of an array's sbatch script, as it would be submitted."""
-    from submitit.slurm.slurm import _make_sbatch_string
-
-    folder = root / FOLDER / array.name
-    command = [cfg.python or shlex.quote(sys.executable), "-u -m submitit.core._submit"]
-    several: dict[str, Any] = {"map_count": len(array.packs)} if len(array.packs) > 1 else {}
-    return _make_sbatch_string(
-        command=" ".join([*command, shlex.quote(str(folder))]), folder=folder,
-        **parameters(cfg, array.name, root / FOLDER / "code" / "<hash of the code>"), **several,
+def describe_runs(
+    root: Path, number: int, packs: list[list[PlannedRun]], cfg: SlurmCfg, code: str, cluster: str
+) -> Submission:
+    """Return the submission of an array of packs."""
+    return new_submission(
+        root, number, packs[0][0].cfg.experiment, code=code, cluster=cluster,
+        clusters=cfg.clusters, threads=cfg.threads, max_requeues=cfg.max_requeues,
+        packs=[[place_of(cell.folder) for cell in pack] for pack in packs],
+        attempts=[[cell.state.attempts for cell in pack] for pack in packs],
     )  # fmt: skip
 
 
+def place_of(folder: RunFolder) -> str:
+    """Return a run as manifests name it."""
+    return f"{folder.path.parent.name}/{folder.path.name}"
+
+
 class Submitter:
-    """Submits the arrays of one launch."""
+    """Submits the arrays and commands of one launch, whose lock sbatch keeps until it has ended."""
 
-    def __init__(self, cfg: SlurmCfg, root: Path, say: Callable[[str], object]) -> None:
-        """Freeze the code; `say` is told what happens."""
-        self.cfg, self.say = cfg, say
-        self.folder = root.resolve() / FOLDER
-        self.code = freeze(self.folder / "code")
+    def __init__(self, root: Path, queue: Queue, lock: int, say: Callable[[str], object]) -> None:
+        """Take the queue as it is under the lock; `say` is told what happens."""
+        self.root, self.lock, self.say = root.resolve(), lock, say
+        ledger = queue.ledgers.get(root.absolute())
+        numbers = [entry.manifest.number for entry in ledger.entries] if ledger else []
+        self._number = max(numbers, default=0)
+        self.submitted: list[Submission] = []
+        """What SLURM has accepted."""
 
-    def runs(self, cells: Sequence[PlannedRun]) -> list[str]:
-        """Submit cells that are due, note the job of each, and return the ids of the arrays."""
-        arrays = []
-        waiting = job_arrays(cells, self.cfg, max_array_size())
-        for number, array in enumerate(waiting):
-            jobs = [
-                Pack([str(cell.folder.path.resolve()) for cell in pack], self.cfg.threads,
-                     self.cfg.max_requeues)
-                for pack in array.packs
-            ]  # fmt: skip
+    @cached_property
+    def code(self) -> str:
+        """The copy of the code that the jobs run."""
+        return str(freeze(self.root / FOLDER / "code"))
+
+    def runs(self, cells: Sequence[PlannedRun]) -> tuple[list[PlannedRun], str]:
+        """Submit cells that are due; return those that SLURM has no room for, and its word."""
+        left: list[PlannedRun] = []
+        why = ""
+        for cfg, group in by_cluster(cells):
+            waiting = packs_of(group, cfg)
+            size = min(len(waiting), max_array_size(cfg.clusters))
+            while waiting and size:
+                try:
+                    self._array(cfg, waiting[:size])
+                except Full as error:  # perhaps there is room for fewer
+                    why, size = str(error), size // 2
+                    continue
+                except SlurmError as error:
+                    lost = [*left, *(cell for pack in waiting for cell in pack)]
+                    raise _unsubmitted(error, len(lost), len(cells)) from None
+                waiting = waiting[size:]
+                size = min(size, len(waiting))
+            left += [cell for pack in waiting for cell in pack]
+        return left, why
+
+    def _array(self, cfg: SlurmCfg, packs: list[list[PlannedRun]]) -> None:
+        """Submit packs as one array, and where jobs cannot be requeued those that go on with it."""
+        cluster = settings("ClusterName", cfg.clusters)
+        dependency = ""
+        for link in range(cfg.chain + 1):
+            entry = describe_runs(self.root, self._next(), packs, cfg, self.code, cluster)
             try:
-                ids = self._submit(self.cfg, array.name, jobs)
+                job = self._submit(cfg, entry, last=link == cfg.chain, dependency=dependency)
             except SlurmError as error:
-                left = sum(len(pack) for late in waiting[number:] for pack in late.packs)
-                raise UserError(
-                    f"{error}; {left} of {len(cells)} runs were not submitted: "
-                    "the same command submits them"
-                ) from None
-            for job_id, pack in zip(ids, array.packs, strict=True):
-                for cell in pack:
-                    record(cell.folder, self._submission(job_id, array.name))
-            arrays.append(ids[0].split("_")[0])
-        return arrays
+                if not link:
+                    raise
+                self.say(f"{error}; {link - 1} of {cfg.chain} jobs go on with the runs")
+                return
+            dependency = f"{'aftercorr' if len(packs) > 1 else 'afterok'}:{job}"
 
-    def follow_up(self, steps: Sequence[Step], after: Sequence[str], runs: list[str]) -> None:
-        """Submit commands: the first when all jobs have ended, each other if the former was right.
+    def command(
+        self, step: Step, cfg: SlurmCfg, reads: list[str], dependency: str, after: list[str]
+    ) -> str:
+        """Submit a command after a sweep and return its job."""
+        cfg = cfg if step.computes else cfg.for_scripts()
+        entry = new_submission(
+            self.root, self._next(), step.experiment, code=self.code, clusters=cfg.clusters,
+            cluster=settings("ClusterName", cfg.clusters), max_requeues=cfg.max_requeues,
+            command=step.command, record=step.record.name, reads=reads, after=after,
+        )  # fmt: skip
+        step.forget()
+        job = self._submit(cfg, entry, dependency=dependency)
+        self.say(f"then, as job {job}: {' '.join(step.command)}")
+        return job
 
-        Scripts that only read runs get no GPU.
-        """
-        dependency = {"dependency": f"afterany:{':'.join(after)}"} if after else {}
-        for step in steps:
-            name = _job_name(step.experiment)
-            job = FollowUp(
-                step.command, str(step.record), runs, str(self.code), self.cfg.max_requeues
-            )
-            chain = {**dependency, "kill-on-invalid-dep": "yes"}
-            cfg = self.cfg if step.computes else replace(self.cfg, gpus=0)
-            (job_id,) = self._submit(cfg, name, [job], **chain)
-            step.submitted(self._submission(job_id, name))
-            dependency = {"dependency": f"afterok:{job_id}"}
-            self.say(f"then, as job {job_id}: {' '.join(step.command)}")
+    def _next(self) -> int:
+        self._number += 1
+        return self._number
 
-    def _submission(self, job_id: str, name: str) -> Submission:
-        return Submission(job_id, name, str(self.folder / name), str(self.code))
+    def _submit(self, cfg: SlurmCfg, entry: Submission, **options: Any) -> str:
+        """Write down what is submitted, submit it, and add the job's id."""
+        try:
+            entry.write()
+            path = write_script(cfg, entry, **options)
+            job = self._call(cfg, entry, path)
+        except BaseException:
+            entry.withdraw()
+            raise
+        entry.note(job=job)
+        self.submitted.append(entry)
+        return job
 
-    def _submit(
-        self, cfg: SlurmCfg, name: str, jobs: Sequence[Callable[[], Any]], **options: str
-    ) -> list[str]:
-        executor = make_executor(cfg, self.folder / name, name, self.code, **options)
+    def _call(self, cfg: SlurmCfg, entry: Submission, path: Path) -> str:
         for pause in _pauses(cfg.patience):
             try:
-                return [job.job_id for job in _call(executor, jobs)]
+                said = ask("sbatch", *at(cfg.clusters), str(path), hold=[self.lock])
+                if found := re.search(r"job (\d{1,12})", said):
+                    return found[1]
+                raise SlurmError(f"sbatch: answered {said.strip()!r}")
             except SlurmError as error:
-                if pause is None or _is_permanent(str(error)):
+                kind = refusal(str(error))
+                if kind == FULL:
+                    raise Full(str(error)) from None
+                if kind == FOREVER:
+                    raise
+                # It may have been accepted all the same, with the answer lost on its way.
+                with suppress(SlurmError):
+                    if job := job_named(entry.manifest.name, *at(cfg.clusters)):
+                        return job
+                if pause is None:
                     raise
                 self.say(f"{error}; trying again in {pause:.0f} s")
             time.sleep(pause)
-            # It may have been accepted all the same, with the answer lost on its way.
-            with suppress(SlurmError):
-                ask("scancel", f"--name={name}")
         raise AssertionError("the last pause is None")
 
 
-def _call(executor: "SlurmExecutor", jobs: Sequence[Callable[[], Any]]) -> list[Any]:
-    from submitit.core.utils import FailedJobError, FailedSubmissionError
+FULL, FOREVER, FOR_NOW = "full", "for ever", "for now"
 
-    try:
-        return executor.submit_array(list(jobs)) if len(jobs) > 1 else [executor.submit(jobs[0])]
-    except (FailedJobError, FailedSubmissionError) as error:
-        raise SlurmError(f"sbatch: {complaint(str(error))}") from None
+
+def refusal(message: str) -> str:
+    """Tell how sbatch's refusal is meant: until jobs have ended, for ever, or for now."""
+    text = message.lower()
+    # The limit stands before what SLURM says of every violation of one.
+    if named := re.search(r"\b(?:qos|assoc|grp|max)[a-z]*(?=:| |$)", text.partition("(")[0]):
+        if named[0] not in ("qos", "max", "assoc"):
+            return FULL if "submit" in named[0] else FOREVER
+    if "submit limit" in text:
+        return FULL
+    return FOREVER if any(word in text for word in PERMANENT) else FOR_NOW
+
+
+def _unsubmitted(error: SlurmError, left: int, every: int) -> UserError:
+    advice = "" if refusal(str(error)) == FOREVER else ": the same command submits them"
+    return UserError(f"{error}; {left} of {every} runs were not submitted{advice}")
 
 
 def _pauses(patience: float) -> Iterator[float | None]:
@@ -272,8 +271,3 @@ def _pauses(patience: float) -> Iterator[float | None]:
         spent += pause
         pause = min(2 * pause, 30.0)
     yield None
-
-
-def _is_permanent(message: str) -> bool:
-    text = message.lower()
-    return any(word in text for word in PERMANENT) and not any(word in text for word in TEMPORARY)

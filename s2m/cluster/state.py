@@ -3,15 +3,18 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from s2m.cluster.queue import Job, Queue
-from s2m.cluster.submission import submission_of
+from s2m.cluster.commands import Job
+from s2m.cluster.queue import Place, Queue
+from s2m.cluster.verdict import last_words
 from s2m.console.errors import UserError, in_words
 from s2m.console.text import duration, excerpt
+from s2m.run.criteria import PREFIX
 from s2m.run.events import Events
 from s2m.run.files import is_count
 from s2m.run.folder import RunFolder, unfinished
 from s2m.run.journal import Journal
 from s2m.run.lock import Attempt, current_attempt
+from s2m.run.silence import age_of_last_row, silent_for
 from s2m.run.status import (
     FAILED,
     FINISHED,
@@ -23,9 +26,11 @@ from s2m.run.status import (
     failure_of,
 )
 
+ASKED_TO_LEAVE = (75, 130, 140, 143)
+"""Exit codes of a job that left in good order, or by the signal that asked it to."""
 LONGEST = 1e6
 """Seconds of an iteration that can be believed."""
-COLUMNS = ("state", "level", "iteration", "s/iteration", "end", "last event")
+COLUMNS = ("state", "level", "iteration", "s/iteration", "end", "last row", "last event")
 """What every table of runs shows."""
 
 
@@ -49,12 +54,26 @@ class RunState:
     last_event: str = ""
     failure: str = ""
     """Why the last attempt failed, in one line."""
+    dead: bool = False
+    """Whether its job ended before the run began."""
     doubt: str = ""
     """Who is only thought to run it, as nobody here can tell, and what to do if that is wrong."""
+    host: str = ""
+    """The machine that is at it, or was last."""
+    pid: int = 0
+    """Its process on that machine; 0 if none, or if SLURM has begun it."""
+    gpu: str = ""
+    """That machine's GPU on which it computes, or did; empty if none."""
+    criteria: dict[str, float] = field(default_factory=dict)
+    """The newest values of the promotion criteria, by their names in the metrics."""
+    age: float | None = None
+    """Seconds since the last row of a run that is learning."""
+    silent: float | None = None
+    """Seconds for which it has been silent, if that is many times the time of an iteration."""
 
     def __post_init__(self) -> None:
         """Make what a folder says harmless, once for all who show it."""
-        for name in ("last_event", "failure", "doubt"):
+        for name in ("last_event", "failure", "doubt", "host", "gpu"):
             object.__setattr__(self, name, excerpt(getattr(self, name)))
 
     @property
@@ -62,15 +81,28 @@ class RunState:
         """Seconds to the end of training at the present rate."""
         return None if self.seconds is None else (self.total - self.iteration) * self.seconds
 
+    @property
+    def place(self) -> str:
+        """The host and the GPU, if there is one."""
+        return f"{self.host}, GPU {self.gpu}" if self.gpu else ""
+
+    @property
+    def where(self) -> str:
+        """The place of a run that is running on a GPU."""
+        return self.place if self.status == RUNNING else ""
+
     def columns(self) -> dict[str, str]:
         """Return the texts of `COLUMNS`."""
         failure = self.failure if self.status in (FAILED, UNREADABLE) else ""
+        if self.silent is not None:
+            failure = f"silent for {duration(self.silent)}"
         texts = (
             f"{self.status} (evaluate)" if self.stage == "evaluate" else self.status,
             str(self.level or ""),
             f"{self.iteration}/{self.total}",
             f"{self.seconds:.2f}" if self.seconds else "",
             duration(self.left) if self.status == RUNNING else "",
+            "" if self.age is None else f"{duration(self.age)} ago",
             failure or self.last_event,
         )
         return dict(zip(COLUMNS, texts, strict=True))
@@ -81,8 +113,8 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
     if not folder.run_file.exists() and not folder.attempt.exists():
         return RunState(PENDING, total=total)
     attempt = current_attempt(folder)
-    submission = submission_of(folder.submitted)
-    job = queue.find(submission.job, submission.name) if submission and queue else None
+    place = queue.of(folder.path) if queue else None
+    job = place.job if place else None
     rows = Journal(folder).tail(10)
     events = Events(folder).read()
     failure = failure_of(attempt, events) if attempt else ""
@@ -95,12 +127,21 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
     row: dict[str, float] = rows[-1][1] if rows else {}
     times = [t for _, values in rows if 0 <= (t := values.get("time/iteration", -1.0)) < LONGEST]
     last_event = _describe(events[-1]) if events else ""
-    status = _status(stages, attempt, failure, job, queue)
+    status = _status(stages, attempt, failure, job, _alive(attempt, queue, place))
+    dead = ""
     # Without an answer nobody knows of a job that was submitted: it may well be waiting.
-    if submission and queue and queue.silent and status in (PENDING, STOPPED):
+    if place and place.unknown and status in (PENDING, STOPPED):
         status = QUEUED
+    elif place and status in (PENDING, STOPPED, FAILED) and job is None:
+        dead = _death(folder, place, attempt)
+        status, failure = (FAILED, dead) if dead else (status, failure)
     if status == QUEUED:
-        last_event = f"waits in the queue: {job.reason if job else 'squeue does not answer'}"
+        last_event = f"waits in the queue: {job.reason if job else place and place.unknown}"
+    # A job that has just begun may still have the attempt of an earlier one before it.
+    begun = attempt if attempt and (attempt.ended is None or status != RUNNING) else None
+    seconds = sum(times) / len(times) if times else None
+    learns = status == RUNNING and stages[0] == folder.kind.stage
+    age = age_of_last_row(folder) if learns else None
     return RunState(
         status=status,
         stage=stages[0] if stages else "",
@@ -112,12 +153,19 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
             if reached is None
             else {int(level): at for level, at in reached.items()}
         ),
-        seconds=sum(times) / len(times) if times else None,
+        seconds=seconds,
         attempts=attempt.number if attempt else 0,
-        job=submission.job if submission else "",
+        job=place.id if place else "",
         last_event=last_event,
         failure=failure,
-        doubt=_doubt(folder, attempt, queue) if status == RUNNING and job is None else "",
+        dead=bool(dead),
+        doubt=_doubt(folder, attempt, queue, place) if status in (RUNNING, QUEUED) else "",
+        host=begun.host if begun else "",
+        pid=begun.pid if begun and not begun.job else 0,
+        gpu=begun.gpu if begun else "",
+        criteria={name: value for name, value in row.items() if name.startswith(PREFIX)},
+        age=age,
+        silent=silent_for(begun, age, seconds) if learns and begun else None,
     )
 
 
@@ -146,7 +194,7 @@ def _status(
     attempt: Attempt | None,
     failure: str,
     job: Job | None,
-    queue: Queue | None,
+    alive: bool | None,
 ) -> str:
     if not stages:
         return FINISHED
@@ -158,22 +206,49 @@ def _status(
         return FAILED if failure and over else RUNNING
     if attempt is None:
         return PENDING
-    if _alive(attempt, queue) is not False:
+    if alive is not False:
         return RUNNING
     return FAILED if failure else STOPPED
 
 
-def _alive(attempt: Attempt, queue: Queue | None) -> bool | None:
+def _alive(attempt: Attempt | None, queue: Queue | None, place: Place | None) -> bool | None:
     """Tell whether the process is there; None if neither this machine nor SLURM can tell."""
+    if attempt is None:
+        return False
     alive = attempt.is_alive()
-    return queue.has(attempt.job) if alive is None and attempt.job and queue else alive
+    if alive is not None or not attempt.job or queue is None:
+        return alive
+    # The number of a job of another cluster says nothing here.
+    return None if place and place.unknown else queue.has(attempt.job)
 
 
-def _doubt(folder: RunFolder, attempt: Attempt | None, queue: Queue | None) -> str:
+def _doubt(
+    folder: RunFolder, attempt: Attempt | None, queue: Queue | None, place: Place | None
+) -> str:
+    """Say who is thought to be at a run, or to wait for it, that nobody here can ask."""
+    if place and place.job:
+        return ""
     # SLURM, if it is there but silent, will tell later.
-    if attempt is None or _alive(attempt, queue) is not None or (attempt.job and queue):
+    silent = queue is not None and queue.silent
+    if place and place.unknown and not silent and not (attempt and attempt.is_alive()):
+        return place.whose
+    if attempt is None or _alive(attempt, queue, place) is not None or (attempt.job and queue):
         return ""
     return f"thought to be at work: {attempt}; if it is not, delete {folder.attempt}"
+
+
+def _death(folder: RunFolder, place: Place, attempt: Attempt | None) -> str:
+    """Say how a job ended that has not touched the run; empty if it has, or was told to stop."""
+    manifest = place.submission.manifest
+    number = manifest.packs[place.index].index(f"{folder.path.parent.name}/{folder.path.name}")
+    if (attempt.number if attempt else 0) > manifest.attempts[place.index][number]:
+        return ""
+    code = place.submission.exit_code(place.index)
+    if code in (None, 0, *ASKED_TO_LEAVE) or folder.stop.exists():
+        return ""
+    log = place.logs()
+    words = last_words(log[1]) if log else ""
+    return f"job {place.id} ended with exit code {code} before the run began: {words or 'no word'}"
 
 
 def _describe(event: dict[str, Any]) -> str:

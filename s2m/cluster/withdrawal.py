@@ -1,22 +1,24 @@
 """Runs that are to stop: which of them somebody is at, and how these are told.
 
 A SLURM job is cancelled when all of its runs are to stop. Other runs that are under way get a
-signal on this machine or a stop file elsewhere; one that was not begun gets a stop file, too.
+signal on this machine or a stop file elsewhere; one that was not begun gets a stop file, too. When
+whole experiments are to stop, the commands after their runs are cancelled as well.
 """
 
 import os
 import signal
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from s2m.cluster.queue import Queue, ask
+from s2m.cluster.chain import cancel
+from s2m.cluster.followup import Step, find_steps
+from s2m.cluster.manifest import Submission, me
+from s2m.cluster.queue import Place, Queue
 from s2m.cluster.state import glance
-from s2m.cluster.submission import FOLDER, submission_of
-from s2m.console.errors import UserError
 from s2m.run.files import open_own
-from s2m.run.folder import RunFolder, find_runs
+from s2m.run.folder import RunFolder
 from s2m.run.lock import current_attempt, holds
 from s2m.run.status import FAILED, FINISHED, PENDING, QUEUED, RUNNING, STOPPED, UNREADABLE
 
@@ -32,11 +34,25 @@ class Withdrawal:
     """A launcher may be about to begin them."""
     unreadable: dict[Path, str] = field(default_factory=dict)
     """What is wrong with folders of which nobody can tell."""
+    commands: list[Step] = field(default_factory=list)
+    """Commands after the runs whose jobs SLURM has."""
 
     @classmethod
-    def of(cls, folders: Iterable[RunFolder], queue: Queue | None) -> "Withdrawal":
-        """Sort runs; those that have ended are left out."""
+    def of(
+        cls, folders: Iterable[RunFolder], queue: Queue | None, places: Sequence[Path] = ()
+    ) -> "Withdrawal":
+        """Sort runs; those that have ended are left out.
+
+        `places` are the folders that were named: commands after a sweep belong to its experiment.
+        """
         found = cls(queue)
+        for place in places:
+            # A run alone has no experiment below it.
+            top = place.absolute() if any(place.glob("*/*/run.json")) else place.absolute().parent
+            for step in find_steps(top):
+                inside = step.record.absolute().is_relative_to(place.absolute())
+                if inside and queue and (at := queue.of_command(step.record)) and at.job:
+                    found.commands.append(step)
         for folder in folders:
             state = glance(folder, 0, queue)
             if state.status == UNREADABLE:
@@ -45,50 +61,66 @@ class Withdrawal:
                 found.active.append(folder)
             elif state.status in (PENDING, STOPPED):
                 # What was submitted and is not in the queue waits for nobody.
-                if not folder.submitted.exists() and not folder.stop.exists():
+                submitted = queue is not None and queue.of(folder.path) is not None
+                if not submitted and not folder.stop.exists():
                     found.idle.append(folder)
         return found
 
     def __len__(self) -> int:
         """How many runs there are to stop."""
-        return len(self.active) + len(self.idle)
+        return len(self.active) + len(self.idle) + len(self.commands)
 
     def carry_out(self) -> None:
         """Cancel whole jobs, ask the other active runs to stop, and mark the idle ones."""
         jobs = self._whole_jobs()
-        if jobs:
-            ask("scancel", *jobs)
+        cancel([*self._by_array(jobs), *self._jobs_of_commands()])
         for folder in self.active:
-            if glance(folder, 0, self.queue).job not in jobs:
+            place = self.queue.of(folder.path) if self.queue else None
+            if place is None or place.id not in jobs:
                 stop(folder)
         for folder in self.idle:
             _mark(folder)
 
-    def _whole_jobs(self) -> list[str]:
-        """Return the SLURM jobs all of whose runs that have not ended are to stop."""
-        chosen = {folder.path.resolve() for folder in self.active}
+    def _by_array(self, jobs: Mapping[str, tuple[Submission, str]]) -> set[tuple[Submission, str]]:
+        """Name an array that is to be cancelled as a whole by its own id."""
+        found = set()
+        for job, (entry, _) in jobs.items():
+            live = [other.id for other in self.queue.jobs(entry).values()] if self.queue else []
+            whole = all(other in jobs for other in live)
+            found.add((entry, job.split("_")[0] if whole else job))
+        return found
+
+    def _jobs_of_commands(self) -> list[tuple[Submission, str]]:
+        places = [self.queue.of_command(step.record) for step in self.commands if self.queue]
+        return [(place.submission, place.id) for place in places if place and _is_ours(place)]
+
+    def _whole_jobs(self) -> dict[str, tuple[Submission, str]]:
+        """Return the SLURM jobs all of whose runs that have not ended are to stop, by their ids.
+
+        The manifest says who shares a job; others' jobs are theirs to cancel.
+        """
+        if self.queue is None:
+            return {}
+        chosen = {folder.path.absolute() for folder in self.active}
         members: dict[str, set[Path]] = defaultdict(set)
-        roots = {root for folder in self.active if (root := _root(folder))}
-        for root in roots:
-            for folder in find_runs(root):
-                try:
-                    submission = submission_of(folder.submitted)
-                except UserError:
-                    continue
-                # A folder may claim any job: only one that bears the claimed name is its own.
-                if not submission or not self.queue:
-                    continue
-                if not self.queue.find(submission.job, submission.name):
-                    continue
-                if glance(folder, 0, self.queue).status not in (FINISHED, FAILED):
-                    members[submission.job].add(folder.path.resolve())
-        return sorted(job for job, paths in members.items() if paths <= chosen)
+        entries: dict[str, tuple[Submission, str]] = {}
+        for folder in self.active:
+            root = folder.path.absolute().parent.parent
+            for entry, array in self.queue.live(folder.path):
+                for index, job in self.queue.jobs(entry).items():
+                    pack = entry.manifest.packs[index]
+                    if entry.manifest.user != me() or job.array != array:
+                        continue
+                    entries[job.id] = (entry, job.id)
+                    for run in pack:
+                        other = RunFolder(root / run)
+                        if glance(other, 0, self.queue).status not in (FINISHED, FAILED):
+                            members[job.id].add(other.path)
+        return {job: entries[job] for job, paths in members.items() if paths <= chosen}
 
 
-def _root(folder: RunFolder) -> Path | None:
-    """Return the folder of all runs, which holds what jobs need."""
-    root = folder.path.resolve().parent.parent
-    return root if (root / FOLDER).is_dir() else None
+def _is_ours(place: Place) -> bool:
+    return place.job is not None and place.submission.manifest.user == me()
 
 
 def stop(folder: RunFolder) -> None:

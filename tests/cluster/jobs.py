@@ -2,13 +2,15 @@
 
 import pandas as pd
 
+from s2m.cluster.manifest import Submission, new_submission
+from s2m.cluster.queue import Place, Queue
 from s2m.launch import main
 from s2m.monitor.survey import survey
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
-from s2m.run.metrics import deterministic
 from s2m.stages.execute import execute
+from tests.run.conftest import deterministic
 from tests.waiting import wait_for
 from tests.words import latest
 
@@ -22,6 +24,29 @@ LONG = [
     "budget.checkpoint_every=1000",
 ]  # fmt: skip
 """Twelve idle seconds without a planned checkpoint: whatever goes on later was told to stop."""
+
+
+def place_of(run) -> Place:
+    """Return where a run was submitted last."""
+    queue = Queue.read(run.path)
+    place = queue.of(run.path) if queue else None
+    assert place is not None
+    return place
+
+
+def job_of(run):
+    return place_of(run).id
+
+
+def submit(runs, job="", number=1, **content) -> Submission:
+    """Write the manifest of an array, as if its runs, given by pack, had been submitted."""
+    packs = [[f"{run.path.parent.name}/{run.path.name}" for run in pack] for pack in runs]
+    root = runs[0][0].path.parent.parent
+    known = {"code": "", "cluster": "", "job": job, "packs": packs}
+    known["attempts"] = [[0 for _ in pack] for pack in packs]
+    entry = new_submission(root, number, "x", **(known | content))
+    entry.write()
+    return entry
 
 
 def launch(root, *words):

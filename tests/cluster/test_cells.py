@@ -102,7 +102,10 @@ HEAD = "# Mine.\nexperiment: mine\n"
         (f"{HEAD}cells:\n  - seed: 1\n", ": cells must be a list of text"),
         (f"{HEAD}cells:\n  -\n", ": cells must be a list of text"),
         (f"{HEAD}cells: []\n", ": cells must have at least one line"),
-        (f'{HEAD}cells:\n  - "seed=1\n', ", line 5: is no YAML: while scanning a quoted scalar fr"),
+        (
+            f'{HEAD}cells:\n  - "seed=1\n',
+            ", line 5: is not valid YAML: while scanning a quoted scalar fr",
+        ),
         (f"{HEAD}cells: [seed=1]\nthen:\n", ": then must be a list of text, each line like '- -m"),
         (f"{HEAD}cells: [seed=1]\nthen: analysis/x.py\n", ": then must be a list of text"),
         (f"{HEAD}cells: [seed=1]\nthen: ['']\n", ": then must be a list of text"),
@@ -126,7 +129,7 @@ def test_a_sweep_file_without_a_first_line_spoils_nothing_else(sweep, text, caps
 
 def test_a_sweep_file_that_is_no_text_is_one_line(sweep):
     sweep.write_bytes(b"\xff")
-    with pytest.raises(UserError, match=f"^a file is no YAML: .*{sweep}"):
+    with pytest.raises(UserError, match=f"^a file is not valid YAML: .*{sweep}"):
         expand(["+sweep=mine"])
 
 

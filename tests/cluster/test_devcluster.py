@@ -1,10 +1,12 @@
 """The private SLURM: that it behaves as a real one, is seen by nobody, and leaves nothing."""
 
+import json
 import re
 import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -192,3 +194,25 @@ def test_a_folder_with_other_files_is_refused(slurm_programs, short_path):
     (short_path / "thesis.tex").touch()
     with pytest.raises(UserError, match="holds other files"):
         DevCluster(short_path).start()
+
+
+def test_a_restart_keeps_what_it_is_not_told_anew(short_path, monkeypatch):
+    started = []
+
+    def start(cluster):
+        started.append(cluster.settings)
+        cluster._record.write_text(json.dumps(asdict(cluster.settings)))
+
+    monkeypatch.setattr(DevCluster, "start", start)
+    main(["start", str(short_path), "--nodes", "1", "--cpus", "3", "--no-accounting"])
+    main(["start", str(short_path), "--cpus", "5"])
+    main(["start", str(short_path)])
+    first, second, third = started
+    assert (first.nodes, first.cpus, first.accounting) == (1, 3, False)
+    assert second == third == replace(first, cpus=5)
+
+
+@pytest.mark.parametrize("settings", [{"name": "Far away"}, {"max_submit": 3, "accounting": False}])
+def test_settings_that_make_no_cluster_are_refused(settings):
+    with pytest.raises(UserError, match="allowed: a-z and 0-9|limits need the accounting"):
+        Settings(**settings)

@@ -5,7 +5,6 @@ import sys
 import pytest
 
 from s2m import cancel
-from s2m.cluster.submission import submission_of
 from s2m.run.events import Events
 from s2m.run.folder import find_runs
 from s2m.run.journal import Journal
@@ -14,6 +13,7 @@ from tests.cluster.jobs import (
     assert_as_undisturbed,
     assert_whole,
     entries,
+    job_of,
     launch,
     preempt,
     states,
@@ -74,7 +74,7 @@ def test_a_job_that_is_warned_while_the_controller_is_busy(slurm, tmp_path):
         pass  # only the job is to find them
     launch(root, *LONG, f'cluster.setup=["export PATH={commands}:$PATH"]')
     run = trains(root)
-    slurm.run("scancel", "--signal=USR2", submission_of(run.submitted).job)
+    slurm.run("scancel", "--signal=USR2", job_of(run))
     wait_until_finished(root)
     assert stop_reasons(run) == ["SIGUSR2"] and not list(commands.glob("fault-*"))
     assert_whole(run)
@@ -84,7 +84,7 @@ def test_requeue_by_hand(slurm, tmp_path):
     root = tmp_path / "runs"
     launch(root, *LONG)
     run = trains(root)
-    slurm.run("scontrol", "requeue", submission_of(run.submitted).job)
+    slurm.run("scontrol", "requeue", job_of(run))
     wait_for(lambda: "stopped" in kinds(run))
     wait_for(
         lambda: (
@@ -106,7 +106,7 @@ def test_cancelling_checkpoints_and_the_same_command_goes_on(slurm, tmp_path, ca
     wait_for(lambda: entries(root).popitem()[1].verdict == "cancelled")
     assert entry.state.iteration >= 3
     assert cancel.main([str(root), "--yes"]) == 0
-    assert "nothing runs or waits there" in capsys.readouterr().out
+    assert "no run there is running or queued" in capsys.readouterr().out
     launch(root, *LONG)
     wait_until_finished(root)
     assert_whole(run)
@@ -125,7 +125,7 @@ def test_a_lost_node_gives_its_run_to_another_whatever_its_orphan_does(slurm, tm
     root = tmp_path / "runs"
     launch(root, *LONG, "budget.iterations=150", "budget.checkpoint_every=10")
     run = trains(root)
-    job = submission_of(run.submitted).job
+    job = job_of(run)
     node = slurm.run("squeue", "-h", "-j", job, "-o", "%N").strip()
     slurm.node_down(node, orphans=True)
     wait_for(lambda: kinds(run).count("attempt") == 2)

@@ -2,15 +2,17 @@
 
 import pytest
 
-from s2m.cluster import launch as module
+from s2m.cluster import feed
 from s2m.cluster.cells import expand
+from s2m.cluster.commands import SlurmError
 from s2m.cluster.followup import make_steps
 from s2m.cluster.launch import launch
 from s2m.cluster.local import INTERRUPTED_CODE
-from s2m.cluster.queue import Queue, SlurmError
+from s2m.cluster.queue import Queue
 from s2m.console.errors import UserError
-from s2m.run.files import write_json
+from s2m.run.events import Events
 from s2m.run.folder import RunFolder
+from s2m.run.lock import RunLock
 
 
 @pytest.fixture
@@ -26,10 +28,13 @@ def pool(monkeypatch):
     class Noting:
         code, given = 0, []
 
-        def __init__(self, runs, workers, console):
+        def __init__(self, runs, workers, console, dealer):
             Noting.given = [folder for folder, _ in runs]
 
         def run(self):
+            for folder in Noting.given:
+                folder.write_result("train", {"iterations": 1, "once": len(Noting.given)})
+                folder.write_result("evaluate", {})
             return Noting.code
 
     monkeypatch.setattr("s2m.cluster.local.Pool", Noting)
@@ -50,13 +55,32 @@ def test_all_that_is_due_is_executed_then_the_commands(cells, pool, tmp_path):
     assert count(tmp_path) == 1
 
 
-def test_commands_come_again_only_after_other_runs(cells, pool, tmp_path, monkeypatch):
+def test_commands_come_again_exactly_when_results_have_changed(cells, pool, tmp_path):
     launch(cells, steps(tmp_path))
-    monkeypatch.setattr(module, "_due", lambda *_: [])
+    folders = pool.given
+    launch(cells, steps(tmp_path))
+    assert count(tmp_path) == 1 and pool.given == []
+    folders[0].write_result("evaluate", {})  # at another time, but the same
     launch(cells, steps(tmp_path))
     assert count(tmp_path) == 1
-    launch(cells[:1], steps(tmp_path))
+    folders[0].write_result("evaluate", {"better": True})
+    launch(cells, steps(tmp_path))
     assert count(tmp_path) == 2
+    launch(cells[:1], steps(tmp_path))
+    assert count(tmp_path) == 3
+
+
+def test_commands_wait_for_runs_that_somebody_else_is_at(cells, pool, tmp_path, capsys):
+    launch(cells, [])
+    folder = pool.given[0]
+    folder.result_file("evaluate").unlink()
+    with RunLock.acquire(folder):
+        assert launch(cells, steps(tmp_path)) == 0
+        out = capsys.readouterr().out
+        assert f"1 command waits for runs ({folder.path.name} is running): launch again" in out
+    assert count(tmp_path) == 0
+    launch(cells, steps(tmp_path))
+    assert count(tmp_path) == 1
 
 
 def test_after_an_interruption_no_command_follows(cells, pool, tmp_path):
@@ -76,11 +100,25 @@ def test_a_damaged_run_is_told_left_alone_and_the_exit_code(cells, pool, tmp_pat
     damaged = pool.given[0]
     damaged.run_file.write_text("{")
     assert launch(cells, []) == 1
-    assert [folder.path for folder in pool.given] != [] and damaged.path not in [
-        folder.path for folder in pool.given
-    ]
+    assert pool.given == []
     out = capsys.readouterr().out
-    assert "1 of 2 runs are unreadable and left alone" in out and "run.json" in out
+    assert "1 of 2 runs unreadable, skipped" in out and "run.json" in out
+
+
+def test_a_run_that_failed_before_is_the_exit_code_until_it_is_tried_again(cells, pool, capsys):
+    launch(cells, [])
+    failed = pool.given[0]
+    for stage in ("train", "evaluate"):
+        failed.result_file(stage).unlink()
+    attempt = RunLock.acquire(failed)
+    Events(failed, attempt.attempt.number).append("failed", reason="no reason")
+    attempt.release()
+    assert launch(cells, []) == 1
+    said = "1 of 2 runs failed, skipped (retry_failed=true reruns them)"
+    assert said in capsys.readouterr().out
+    for cfg in cells:
+        cfg.retry_failed = True
+    assert launch(cells, []) == 0 and failed.path in [folder.path for folder in pool.given]
 
 
 def test_a_dry_launch_writes_nothing(cells, pool, tmp_path, capsys):
@@ -106,16 +144,16 @@ def test_in_the_foreground_the_one_run_is_handed_over(cells, capsys):
 
 
 @pytest.mark.parametrize("queue", [None, Queue([], silent=True)])
-def test_without_an_answer_of_slurm_nothing_is_submitted(monkeypatch, queue):
-    monkeypatch.setattr(Queue, "read", lambda: queue)
+def test_without_an_answer_of_slurm_nothing_is_submitted(monkeypatch, tmp_path, queue):
+    monkeypatch.setattr(Queue, "read", lambda *_: queue)
     with pytest.raises(SlurmError, match="squeue does not answer: nothing was submitted"):
-        module._queue(required=True)
-    assert module._queue(required=False) is queue
+        feed.read_queue(tmp_path)
 
 
 def test_a_command_whose_record_is_of_other_runs_is_due(tmp_path):
     (step,) = steps(tmp_path)
-    step.forget()
-    write_json(step.record, {"runs": ["a", "b"]})
-    assert module._settled(step, ["a", "b"], None)
-    assert not module._settled(step, ["a"], None)
+    step.succeeded({"a": "1", "b": "2"})
+    assert step.has_read({"a": "1", "b": "2"})
+    assert not step.has_read({"a": "1"}) and not step.has_read({"a": "1", "b": "3"})
+    step.record.write_text("{")
+    assert not step.has_read({"a": "1", "b": "2"})

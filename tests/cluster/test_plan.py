@@ -43,6 +43,14 @@ def test_planning_writes_nothing_and_executing_begins_with_the_folder(planned, t
     assert cell.folder.run_file.exists() and planned().due()
 
 
+def test_a_plan_names_runs_by_what_differs(planned):
+    cells = [planned(f"ppo.gamma={gamma}") for gamma in (0.97, 0.99)]
+    console = Console(width=200)
+    with console.capture() as captured:
+        console.print(plan_table(cells))
+    assert "/pfds γ=0.97 s40 " in captured.get() and "/pfds γ=0.99 s40 " in captured.get()
+
+
 def test_what_was_to_stop_is_to_run_again_when_it_is_launched(planned):
     cell = planned()
     create_folders([cell])

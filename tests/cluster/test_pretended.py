@@ -4,14 +4,13 @@ import pytest
 
 from benchmarks.simulated import pretend_slurm
 from s2m import cancel
-from s2m.cluster.submission import submission_of
 from s2m.console.errors import UserError
 from s2m.launch import main
 from s2m.run.events import Events
 from s2m.run.folder import find_runs
 from s2m.run.lock import RunLock
 from s2m.stages.execute import execute
-from tests.cluster.jobs import TINY, launch, states
+from tests.cluster.jobs import TINY, job_of, launch, states
 
 HERE = [word for word in TINY if not word.startswith("cluster")]
 """The same runs, but on this machine."""
@@ -44,12 +43,12 @@ def jobs(folder):
 def test_nothing_is_submitted_while_squeue_is_silent(pretended, tmp_path):
     root = tmp_path / "runs"
     launch(root, "seed=1,2")
-    before = [submission_of(run.submitted) for run in find_runs(root)]
+    before = [job_of(run) for run in find_runs(root)]
     silence(pretended)
     with pytest.raises(UserError, match="squeue does not answer: nothing was submitted"):
         launch(root, "seed=1,2")
     assert jobs(pretended) == ["1"]
-    assert [submission_of(run.submitted) for run in find_runs(root)] == before
+    assert [job_of(run) for run in find_runs(root)] == before
 
 
 def test_submitted_runs_count_as_queued_while_squeue_is_silent(pretended, tmp_path, capsys):
@@ -61,7 +60,7 @@ def test_submitted_runs_count_as_queued_while_squeue_is_silent(pretended, tmp_pa
     assert main(["-m", *HERE, f"root={root}", "seed=1"]) == 0
     out = capsys.readouterr().out
     assert "squeue does not answer: runs that were submitted count as queued" in out
-    assert "1 of 1 runs are queued and left alone" in out
+    assert "1 of 1 runs queued, skipped" in out
     assert launch(root, "seed=1", "dry=true") == 0
     assert "0 of 1 runs would be executed" in capsys.readouterr().out
 

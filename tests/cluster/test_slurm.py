@@ -11,9 +11,10 @@ from devcluster import DevCluster, Settings
 
 from s2m import logs
 from s2m.cluster import slurm as submitting
+from s2m.cluster.commands import SlurmError, listed
 from s2m.cluster.followup import find_steps
+from s2m.cluster.manifest import Ledger
 from s2m.cluster.queue import Queue
-from s2m.cluster.submission import submission_of
 from s2m.config.compose import load
 from s2m.config.run import RunCfg
 from s2m.console.errors import UserError
@@ -25,7 +26,9 @@ from tests.cluster.jobs import (
     TINY,
     assert_as_undisturbed,
     assert_whole,
+    job_of,
     launch,
+    place_of,
     preempt,
     states,
     trains,
@@ -42,8 +45,8 @@ def test_a_sweep_is_submitted_once_and_only_what_is_missing_again(slurm, tmp_pat
     words = ["encoder=pfds,dshc", "permute=true,false"]
     assert launch(root, *words) == 0
     assert "submitted 4 runs as job" in capsys.readouterr().out
-    jobs = {submission_of(run.submitted).job for run in find_runs(root)}
-    assert len(jobs) == 4 and jobs <= set(Queue.read()._by_id)
+    jobs = {job_of(run) for run in find_runs(root)}
+    assert len(jobs) == 4 and jobs <= queued()
     assert launch(root, *words) == 0
     assert "nothing to submit" in capsys.readouterr().out
     wait_until_finished(root)
@@ -58,6 +61,14 @@ def test_a_sweep_is_submitted_once_and_only_what_is_missing_again(slurm, tmp_pat
         run.path for run in find_runs(root) if run.attempt.read_bytes() != attempts[run.path]
     ]
     assert changed == [victim.path]
+
+
+def queued():
+    return {job.id for job in listed()}
+
+
+def job_of_step(step):
+    return Queue.read(step.record.parent).of_command(step.record).id
 
 
 def job_state(cluster, job):
@@ -116,9 +127,9 @@ def test_a_failing_command_cancels_those_after_it(slurm, tmp_path, sweep):
     (root / "after").mkdir(parents=True)  # Then the first command fails.
     launch(root, "+sweep=tested")
     steps = find_steps(root)
-    wait_for(lambda: [step.state(Queue.read()) for step in steps] == ["failed", "failed"])
+    wait_for(lambda: [step.state(Queue.read(root)) for step in steps] == ["failed", "failed"])
     assert not (root / "after" / "second").exists()
-    jobs = [submission_of(step._submitted).job for step in steps]
+    jobs = [job_of_step(step) for step in steps]
     wait_for(lambda: sorted(job_state(slurm, job) for job in jobs) == ["CANCELLED", "FAILED"])
 
 
@@ -127,10 +138,9 @@ def test_commands_of_an_earlier_launch_make_way(slurm, tmp_path, sweep):
     chains = []
     for seed in (1, 2):
         launch(root, "+sweep=tested", f"seed={seed}", later)
-        chains.append({submission_of(step._submitted).job for step in find_steps(root)})
-    queued = Queue.read()._by_id
-    wait_for(lambda: not chains[0] & set(Queue.read()._by_id))
-    assert len(chains[0]) == 2 and chains[1] <= set(queued)
+        chains.append({job_of_step(step) for step in find_steps(root)})
+    wait_for(lambda: not chains[0] & queued())
+    assert len(chains[0]) == 2 and chains[1] <= queued()
 
 
 def test_what_is_edited_after_submission_does_not_matter(slurm, tmp_path):
@@ -149,6 +159,18 @@ def test_what_is_edited_after_submission_does_not_matter(slurm, tmp_path):
     assert_whole(run)
 
 
+def test_code_that_was_changed_is_refused_before_anything_is_imported(slurm, tmp_path):
+    root = tmp_path / "runs"
+    launch(root, 'cluster.sbatch=["--begin=now+1hour"]')
+    (run,) = find_runs(root)
+    (entry,) = Ledger.read(root).entries
+    (submitting.Path(entry.manifest.code) / "s2m" / "stages" / "train.py").unlink()
+    slurm.run("scontrol", "update", f"JobId={entry.manifest.job}", "StartTime=now")
+    wait_for(lambda: not queued())
+    (found,) = survey(root)
+    assert not run.attempt.exists() and found.verdict == "code changed"
+
+
 def test_two_launches_at_once_submit_every_cell_once(slurm, tmp_path):
     root = tmp_path / "runs"
     command = [sys.executable, "-m", "s2m.launch", "-m", *TINY, f"root={root}", "seed=1,2"]
@@ -163,24 +185,24 @@ def test_two_launches_at_once_submit_every_cell_once(slurm, tmp_path):
 def test_a_broken_interpreter_is_told_by_the_logs(slurm, tmp_path, capsys):
     root = tmp_path / "runs"
     launch(root, "cluster.python=/nowhere/python")
-    wait_for(lambda: not Queue.read()._by_id)
+    wait_for(lambda: not queued())
     (run,) = find_runs(root)
-    assert set(states(root).values()) == {"pending"}
+    assert set(states(root).values()) == {"failed"}
     capsys.readouterr()
     logs.main([str(run.path)])
     assert "/nowhere/python" in capsys.readouterr().out
 
 
 def test_refused_submissions_are_tried_again(slurm, tmp_path, capsys, monkeypatch):
-    refusals = iter([submitting.SlurmError("sbatch: Socket timed out on send/recv operation")])
-    call = submitting._call
+    refusals = iter([SlurmError("sbatch: Socket timed out on send/recv operation")])
+    call = submitting.ask
 
-    def refuse_once(executor, jobs):
-        if error := next(refusals, None):
+    def refuse_once(*command, **options):
+        if command[0] == "sbatch" and (error := next(refusals, None)):
             raise error
-        return call(executor, jobs)
+        return call(*command, **options)
 
-    monkeypatch.setattr(submitting, "_call", refuse_once)
+    monkeypatch.setattr(submitting, "ask", refuse_once)
     launch(tmp_path, "seed=1")
     out = capsys.readouterr().out
     assert "Socket timed out on send/recv operation; trying again in 1 s" in out
@@ -208,7 +230,7 @@ def on_bare(bare, monkeypatch):
 def test_without_accounting_and_with_small_arrays(on_bare, tmp_path, capsys):
     words = ["seed=1,2", "ppo.kl_target=0", "ppo.learning_rate=1e30,1e-3"]
     launch(tmp_path, *words)
-    found = {submission_of(run.submitted).array for run in find_runs(tmp_path)}
+    found = {place_of(run).submission.manifest.job for run in find_runs(tmp_path)}
     assert len(found) == 2  # 4 runs in arrays of 3 and 1
     ends = ["failed"] * 2 + ["finished"] * 2
     wait_for(lambda: sorted(states(tmp_path).values()) == ends, 400)
@@ -237,14 +259,14 @@ def test_preemption_without_grace_time(on_bare, tmp_path):
         (["cluster.pack=0"], "cluster.pack = 0: allowed 1 or more"),
         (["root=/proc/runs"], "cannot write to the folder of runs /proc/runs"),
         (["root=/tmp/100%"], "root = /tmp/100%: SLURM would replace the %"),
-        (["cluster=slurm,example"], "cluster must be the same for all runs of a command"),
+        (["cluster=slurm,example"], "'cluster=slurm' and 'cluster=example' are the same run"),
     ],
 )
 def test_bad_input_is_one_line_and_submits_nothing(slurm, tmp_path, words, line):
     with pytest.raises(UserError) as error:
         launch(tmp_path / "runs", "cluster.patience=2", *words)
     assert str(error.value).startswith(line) and "\n" not in str(error.value)
-    assert not Queue.read()._by_id
+    assert not queued()
 
 
 def test_without_slurm_the_way_to_get_one_is_told(monkeypatch, tmp_path):

@@ -5,14 +5,13 @@ import json
 import pytest
 
 from s2m.cluster.followup import find_steps
-from s2m.cluster.submission import submission_of
 from s2m.distill import main as distill
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
 from s2m.run.kind import STUDENT
 from s2m.stages.execute import execute
-from tests.cluster.jobs import TINY, launch
+from tests.cluster.jobs import TINY, job_of, launch
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slurm
@@ -59,7 +58,7 @@ def test_a_student_that_must_leave_its_node_goes_on_and_ends_the_same(slurm, tmp
     assert "submitted 1 run as job" in capsys.readouterr().out
     (student,) = (run for run in find_runs(tmp_path / "runs") if run.kind is STUDENT)
     wait_for(lambda: (Journal(student).last() or (0,))[0] >= 3)
-    slurm.run("scontrol", "requeue", submission_of(student.submitted).job)
+    slurm.run("scontrol", "requeue", job_of(student))
     wait_for(lambda: student.result("evaluate"), 300)
     attempts = [event for event in Events(student).read() if event["kind"] == "attempt"]
     assert len(attempts) >= 2

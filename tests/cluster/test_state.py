@@ -1,5 +1,6 @@
 """What a run's folder and SLURM's queue say about it."""
 
+import json
 import os
 from dataclasses import asdict, replace
 from types import SimpleNamespace
@@ -8,9 +9,10 @@ from unittest import mock
 import pytest
 
 from s2m import status
-from s2m.cluster.queue import Job, Queue
+from s2m.cluster.commands import Job
+from s2m.cluster.manifest import Ledger
+from s2m.cluster.queue import Queue
 from s2m.cluster.state import RunState, glance, inspect
-from s2m.cluster.submission import Submission, record
 from s2m.config.compose import load
 from s2m.config.run import RunCfg
 from s2m.console.errors import UserError
@@ -20,6 +22,7 @@ from s2m.run.folder import RunFolder
 from s2m.run.identity import run_path
 from s2m.run.kind import total_iterations
 from s2m.run.lock import RunLock
+from tests.cluster.jobs import submit
 
 TINY = ["sim=dummy", "budget=demo"]
 
@@ -41,7 +44,7 @@ def test_who_is_only_thought_to_be_at_a_run_is_told(folder, tmp_path, capsys):
     words = ["-m", *TINY, f"root={tmp_path}"]
     assert main(words) == 0
     out = capsys.readouterr().out
-    assert "1 of 1 runs are running and left alone" in out
+    assert "1 of 1 runs running, skipped" in out
     assert "thought to be at work: attempt 1 (host container-1, pid" in out
     advice = f"delete {folder.attempt}"
     assert advice in out
@@ -63,13 +66,17 @@ def test_a_job_that_slurm_could_tell_of_is_not_doubted(folder, monkeypatch):
 
 
 def in_state(folder, state, number="70"):
-    """Inspect a run whose job, 7_0, is in a state of SLURM's."""
-    return inspect(folder, 1, Queue([Job("7_0", number, "s2m-x", state, "None")])).status
+    """Inspect a run whose job, 7, is in a state of SLURM's."""
+    ledger = Ledger.read(folder.path.parent.parent)
+    name = ledger.entries[-1].manifest.name
+    return inspect(
+        folder, 1, Queue([Job("7", number, name, state, "None")], ledgers=[ledger])
+    ).status
 
 
 def test_a_run_that_failed_in_a_pack_does_not_wait_for_the_others(folder, monkeypatch):
     monkeypatch.setenv("SLURM_JOB_ID", "70")
-    record(folder, Submission("7_0", "s2m-x", "", ""))
+    submit([[folder]], job="7")
     with RunLock.acquire(folder) as lock:
         assert in_state(folder, "RUNNING") == "running"
     # Stopped: its job may be about to be requeued, or have begun again.
@@ -85,7 +92,7 @@ def test_status_names_runs_alike_from_wherever_it_is_called(folder, tmp_path, ca
     for place in (tmp_path, folder.path.parent, folder.path):
         monkeypatch.chdir(place)
         status.main(["."])
-        assert f"default/{folder.path.name}  pending" in capsys.readouterr().out
+        assert "default/pfds s40  pending" in capsys.readouterr().out
 
 
 def test_a_file_that_cannot_be_opened_is_named_and_not_called_damaged(folder):
@@ -109,12 +116,15 @@ def test_a_watch_that_cannot_redraw_prints_the_table_again(folder, tmp_path, cap
     monkeypatch.setattr("s2m.monitor.table.time", SimpleNamespace(sleep=wait))
     with pytest.raises(KeyboardInterrupt):
         status.main([str(tmp_path), "--watch"])
-    assert capsys.readouterr().out.count(folder.path.name) == 2
+    assert capsys.readouterr().out.count("default/pfds s40") == 2
 
 
 def test_the_columns_tell_what_matters_in_each_state():
     state = RunState("running", iteration=20, total=50, level=3, seconds=2.0, failure="broken")
-    assert list(state.columns().values()) == ["running", "3", "20/50", "2.00", "1 min 00 s", ""]
+    shown = ["running", "3", "20/50", "2.00", "1 min 00 s", "", ""]
+    assert list(state.columns().values()) == shown
+    quiet = replace(state, age=90.0, silent=90.0).columns()
+    assert list(quiet.values())[-2:] == ["1 min 30 s ago", "silent for 1 min 30 s"]
     ended = replace(state, status="failed", stage="evaluate", last_event="failed")
     assert ended.columns() | {"state": "failed (evaluate)", "end": "", "last event": "broken"} == (
         ended.columns()
@@ -122,3 +132,23 @@ def test_the_columns_tell_what_matters_in_each_state():
     # The failure of an earlier attempt is of no use to whoever waits for the next one.
     waits = replace(state, status="queued", last_event="waits in the queue: Priority")
     assert waits.columns()["last event"] == "waits in the queue: Priority"
+
+
+def test_the_place_of_a_run_is_told_where_it_has_a_gpu(folder, tmp_path, capsys):
+    status.main([str(tmp_path)])
+    assert "where" not in capsys.readouterr().out
+    with RunLock.acquire(folder, gpu="1 (NVIDIA <L40S>)") as lock:
+        host = lock.attempt.host
+        status.main([str(tmp_path)])
+        head, row, *_ = capsys.readouterr().out.splitlines()
+        place = f"{host}, GPU 1 (NVIDIA <L40S>)"
+        assert head.index("where") == row.index(place) and "last event" in head
+        status.main([str(tmp_path), "--json"])
+        (told,) = json.loads(capsys.readouterr().out)
+        assert (told["host"], told["gpu"]) == (host, "1 (NVIDIA <L40S>)")
+        status.main([str(tmp_path), "--html", str(tmp_path / "page.html")])
+        text = (tmp_path / "page.html").read_text()
+        assert ">where<" in text and f">{host}, GPU 1 (NVIDIA &lt;L40S&gt;)<" in text
+    status.main([str(tmp_path)])
+    assert "where" not in capsys.readouterr().out
+    assert inspect(folder, 1).place == place

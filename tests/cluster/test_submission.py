@@ -6,33 +6,29 @@ import os
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
-from s2m.cluster import queue as slurm_queue
-from s2m.cluster import submission
+from s2m.cluster import commands, turn
 from s2m.cluster.cells import expand
-from s2m.cluster.estimate import estimate
+from s2m.cluster.commands import complaint, final_states
+from s2m.cluster.forecast import estimate
+from s2m.cluster.manifest import Manifest, Submission, new_submission
 from s2m.cluster.plan import create_folders, make_plan
 from s2m.cluster.preview import _cost
-from s2m.cluster.queue import Queue, complaint, final_states
-from s2m.cluster.slurm import (
-    JobArray,
-    _is_permanent,
-    _pauses,
-    check,
-    job_arrays,
-    parameters,
-    script,
-)
-from s2m.cluster.snapshot import PARTS, freeze, source_files
-from s2m.cluster.submission import launch_lock
+from s2m.cluster.queue import Queue
+from s2m.cluster.script import parameters, script
+from s2m.cluster.slurm import FOR_NOW, FOREVER, FULL, _pauses, check, packs_of, refusal
+from s2m.cluster.turn import launch_lock
 from s2m.config.cluster import SlurmCfg
-from s2m.config.search import CONF
 from s2m.console.errors import UserError
+from s2m.run.journal import Journal
 
+VIOLATION = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+MANIFEST = Manifest("s2m-a", 1, "root", "", "", "")
 GOLDEN = Path(__file__).parent / "golden.sbatch"
 
 
@@ -48,9 +44,13 @@ def test_the_script_is_the_golden_one(tmp_path, monkeypatch):
         sbatch=["--mail-type=FAIL", "--exclusive"], srun=["--cpu-bind=cores"],
     )  # fmt: skip
     cells = plan(tmp_path, "seed=1,2,3")
-    text = script(
-        cfg, Path("/shared/runs of ü"), JobArray("s2m-paper-0a1b2c", [[c] for c in cells])
-    )
+    folder = Path("/shared/runs of ü/.slurm/s2m-paper-0a1b2c")
+    content = {"code": "/shared/runs of ü/.slurm/code/<hash of the code>", "cluster": "c"}
+    packs = [[f"paper/{cell.folder.path.name}"] for cell in cells]
+    entry = new_submission(folder.parents[1], 1, "paper", packs=packs, **content)
+    manifest = replace(entry.manifest, name=folder.name)
+    environment = {"WANDB_MODE": "offline", "WANDB_API_KEY": "harm", "HOME": "/root"}
+    text = script(cfg, Submission(folder, manifest), environment=environment)
     assert text == GOLDEN.read_text()
     assert subprocess.run(["bash", "-n", GOLDEN]).returncode == 0
 
@@ -60,6 +60,52 @@ def test_the_cost_of_the_paper_is_forecast_until_a_run_was_measured(tmp_path):
     cost = estimate(cells, tmp_path)
     assert not cost.measured and cost.seconds == pytest.approx(2 * 12 * 3600)
     assert estimate(plan(tmp_path, "budget=paper", "sim=mujoco"), tmp_path) is None
+
+
+def test_the_cost_of_warp_is_forecast_from_published_rates(tmp_path):
+    paper, workstation = (
+        estimate(plan(tmp_path, f"budget={name}", "sim=warp"), tmp_path)
+        for name in ("paper", "workstation")
+    )
+    hours = (6.8, 13.7)
+    assert (paper.seconds / 3600, paper.longest / 3600) == pytest.approx(hours, abs=0.05)
+    # Half of the environments: at best the same rate, at worst half of it.
+    few = workstation.seconds / paper.seconds, workstation.longest / paper.longest
+    assert few == pytest.approx((1 / 20, 1 / 10)) and not workstation.measured
+
+
+@pytest.mark.parametrize("words", [["sim.device=cpu"], ["budget.num_envs=256"]])
+def test_nothing_is_forecast_of_warp_where_nobody_has_measured(tmp_path, words):
+    assert estimate(plan(tmp_path, "budget=workstation", *words), tmp_path) is None
+
+
+def test_a_forecast_names_its_source_and_the_memory(tmp_path):
+    words = ["-m", "budget=paper", "sim=warp", "encoder=flat_mlp,pfds", "dry=true"]
+    done = subprocess.run(
+        [sys.executable, "-m", "s2m.launch", *words, f"root={tmp_path / 'runs'}"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    *_, cost, memory = done.stdout.splitlines()
+    assert cost.startswith("about 13 h 39 min to 27 h 18 min of one GPU and 500 MB of disk")
+    assert "what others published of such tasks, 60,000 to 120,000 steps/s" in cost
+    assert memory.startswith("about 4.0 GB of GPU memory for the largest run (physics 0.2, ")
+
+
+def test_what_was_measured_counts_where_it_was_measured(tmp_path):
+    """A run on the CPU tells nothing of one on a GPU."""
+    words = ["budget=workstation", "budget.iterations=10"]
+    (cell,) = cells = plan(tmp_path, *words, "sim.device=cpu")
+    create_folders(cells)
+    cell.folder.write_result("train", {})
+    journal = Journal(cell.folder)
+    journal.append(10, {"time/iteration": 7.0})
+    journal.close()
+    on_cpu, on_gpu = (
+        estimate(plan(tmp_path, *words, f"sim.device={device}", "seed=41"), tmp_path)
+        for device in ("cpu", "cuda:1")
+    )
+    assert on_cpu.measured and on_cpu.seconds == pytest.approx(70)
+    assert not on_gpu.measured and on_gpu.seconds < 10
 
 
 def test_a_run_that_cannot_be_read_is_left_out_of_the_estimate(tmp_path):
@@ -88,31 +134,31 @@ def test_gpus_are_asked_for_in_one_place(tmp_path):
     with pytest.raises(UserError, match=r"--gres is set by cluster.gpus = 1 and cluster.gpu_type"):
         check(SlurmCfg(sbatch=["--gres=gpu:a100:2"]), tmp_path)
     cfg = SlurmCfg(gpus=0, sbatch=["--gres=shard:1"])
-    assert parameters(cfg, "name", tmp_path)["additional_parameters"]["gres"] == "shard:1"
+    entry = new_submission(tmp_path, 1, "x", code="", cluster="")
+    assert parameters(cfg, entry)["additional_parameters"]["gres"] == "shard:1"
 
 
-def test_runs_are_packed_and_arrays_are_no_larger_than_allowed(tmp_path):
+def test_runs_are_packed_in_their_order(tmp_path):
     cells = plan(tmp_path, "seed=1,2,3,4,5,6,7")
-    found = job_arrays(cells, SlurmCfg(pack=2), limit=3)
-    assert [[len(pack) for pack in array.packs] for array in found] == [[2, 2, 2], [1]]
-    flat = [cell for array in found for pack in array.packs for cell in pack]
-    assert flat == cells and found[0].name != found[1].name
+    found = packs_of(cells, SlurmCfg(pack=2))
+    assert [len(pack) for pack in found] == [2, 2, 2, 1]
+    assert [cell for pack in found for cell in pack] == cells
 
 
 def answer(monkeypatch, text, code=0):
     """Let SLURM's commands answer with a text."""
-    monkeypatch.setattr(slurm_queue.shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(commands.shutil, "which", lambda name: f"/bin/{name}")
     done = subprocess.CompletedProcess([], code, text, "sbatch: error: no")
-    monkeypatch.setattr(slurm_queue.subprocess, "run", lambda *a, **k: done)
+    monkeypatch.setattr(commands.subprocess, "run", lambda *a, **k: done)
 
 
 def test_the_queue_knows_jobs_by_id_and_name(monkeypatch):
     answer(monkeypatch, "7_0|8|s2m-a|RUNNING|None\n7_1|9|s2m-a|PENDING|Priority\nrubbish\n")
     queue = Queue.read()
-    assert queue.find("7_0", "s2m-a").state == "RUNNING" and not queue.find("7_0", "s2m-a").waits
-    assert queue.find("7_1", "s2m-a").waits
-    # The id was given out again after the controller had lost its state.
-    assert queue.find("7_0", "s2m-b") is None
+    jobs = [queue.jobs(Submission(Path(), replace(MANIFEST, name=f"s2m-{x}"))) for x in "ab"]
+    assert jobs[0][0].state == "RUNNING" and not jobs[0][0].waits and jobs[0][1].waits
+    # An id may be given out again after the controller has lost its state; a name is not.
+    assert jobs[1] == {}
     assert queue.has("8") and not queue.has("9") and not queue.has("7")
 
 
@@ -120,7 +166,7 @@ def test_an_unanswered_question_is_not_an_empty_queue(monkeypatch):
     answer(monkeypatch, "", code=1)
     queue = Queue.read()
     assert queue.silent and queue.has("8") is None
-    monkeypatch.setattr(slurm_queue.shutil, "which", lambda name: None)
+    monkeypatch.setattr(commands.shutil, "which", lambda name: None)
     assert Queue.read() is None
 
 
@@ -130,22 +176,23 @@ def test_final_states_belong_to_the_job_of_that_name(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("message", "permanent"),
+    ("message", "kind"),
     [
-        ("sbatch: Socket timed out on send/recv operation", False),
-        ("sbatch: Slurm temporarily unable to accept job, sleeping and retrying", False),
-        ("sbatch: Batch job submission failed: Invalid account or account/partition", True),
-        (
-            "sbatch: Batch job submission failed: Requested node configuration is not available",
-            True,
-        ),
-        ("sbatch: Job violates accounting/QOS policy (job submit limit, user's size)", False),
-        ("sbatch: QOSMaxSubmitJobPerUserLimit violates", False),
-        ("sbatch: unrecognized option '--no-such'", True),
+        ("Socket timed out on send/recv operation", FOR_NOW),
+        ("Slurm temporarily unable to accept job, sleeping and retrying", FOR_NOW),
+        ("Batch job submission failed: Invalid account or account/partition", FOREVER),
+        ("Batch job submission failed: Requested node configuration is not available", FOREVER),
+        (f"Batch job submission failed: {VIOLATION}", FULL),
+        (f"QOSMaxSubmitJobPerUserLimit: Batch job submission failed: {VIOLATION}", FULL),
+        (f"AssocGrpSubmitJobsLimit: Batch job submission failed: {VIOLATION}", FULL),
+        (f"QOSMinGRES: Batch job submission failed: {VIOLATION}", FOREVER),
+        (f"QOSMaxCpuPerJobLimit: Batch job submission failed: {VIOLATION}", FOREVER),
+        ("Batch job submission failed: Invalid qos specification", FOREVER),
+        ("unrecognized option '--no-such'", FOREVER),
     ],
 )
-def test_only_what_may_pass_is_tried_again(message, permanent):
-    assert _is_permanent(message) is permanent
+def test_a_refusal_is_for_now_or_until_there_is_room_or_for_ever(message, kind):
+    assert refusal(f"sbatch: {message}") == kind
 
 
 def test_pauses_double_and_end_when_patience_does():
@@ -157,48 +204,22 @@ def test_complaints_are_one_line():
     text = "sbatch: error: Batch job submission failed: Invalid qos\n\nsomething: else\n"
     assert complaint(text) == "Batch job submission failed: Invalid qos"
     assert complaint("") == "no reason given"
-
-
-def test_a_snapshot_is_named_by_its_content_and_has_all_that_jobs_need(tmp_path):
-    project = tmp_path / "project"
-    for name in ("s2m/a.py", "s2m/__pycache__/a.pyc", "conf/c.yaml", "conf/.hidden", "notes.txt"):
-        (project / name).parent.mkdir(parents=True, exist_ok=True)
-        (project / name).write_text(name)
-    assert [str(path) for path in source_files(project)] == ["conf/c.yaml", "s2m/a.py"]
-    first = freeze(tmp_path / "code", project)
-    assert freeze(tmp_path / "code", project) == first
-    (project / "s2m" / "a.py").write_text("other")
-    second = freeze(tmp_path / "code", project)
-    assert second != first and (first / "s2m" / "a.py").read_text() == "s2m/a.py"
-    assert sorted((tmp_path / "code").iterdir()) == sorted([first, second])
-
-
-def test_a_snapshot_holds_no_secret_and_opens_no_file_to_others(tmp_path):
-    project = tmp_path / "project"
-    for name in ("conf/wandb_api_key.yaml", "conf/Secrets/a.yaml", "s2m/x.env", "s2m/monkey.py"):
-        (project / name).parent.mkdir(parents=True, exist_ok=True)
-        (project / name).touch(0o600)
-    (project / "s2m" / "open.py").touch(0o644)
-    assert [str(path) for path in source_files(project)] == ["s2m/monkey.py", "s2m/open.py"]
-    frozen = freeze(tmp_path / "code", project) / "s2m"
-    modes = [(frozen / name).stat().st_mode & 0o777 for name in ("monkey.py", "open.py")]
-    assert modes == [0o600, 0o644]
-
-
-def test_a_snapshot_of_this_project_has_all_its_code():
-    project = CONF.parent
-    modules = [path for part in PARTS for path in (project / part).rglob("*.py")]
-    assert {path.relative_to(project) for path in modules} <= {*source_files(project)}
+    text = f"sbatch: error: QOSMinGRES\nsbatch: error: Batch job submission failed: {VIOLATION}\n"
+    assert complaint(text) == f"QOSMinGRES: Batch job submission failed: {VIOLATION}"
 
 
 def test_settings_that_belong_to_a_launch_cannot_be_swept(tmp_path):
     with pytest.raises(UserError, match="root must be the same for all runs of a command"):
         expand([f"root={tmp_path}/a,{tmp_path}/b"]).compose()
+    with pytest.raises(
+        UserError, match="cluster must be the same .*, unless they are all on SLURM"
+    ):
+        expand(["cluster=slurm,local", "seed=1"]).compose()
 
 
 def test_a_launch_that_waits_says_once_for_whom(tmp_path, monkeypatch):
-    monkeypatch.setattr(submission, "QUIET_SECONDS", 0.0)
-    monkeypatch.setattr(submission, "LOCK_SECONDS", 0.3)
+    monkeypatch.setattr(turn, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(turn, "LOCK_SECONDS", 0.3)
     said = []
     with launch_lock(tmp_path):
         pass

@@ -5,14 +5,17 @@ import subprocess
 
 import pytest
 
-from s2m.cluster.slurm import TRIES, WARNED, teardown
+from s2m.cluster.script import TRIES, WARNED, teardown
+from s2m.config.cluster import SlurmCfg
 
 
 @pytest.fixture
 def leave(tmp_path):
     """Run the end of a script after an exit code; SLURM's commands fail so many times at first."""
 
-    def run(code, squeue=0, scontrol=0, state="RUNNING", restarts=None, array=False):
+    def run(code, squeue=0, scontrol=0, state="RUNNING", restarts=None, array=False, **rest):
+        last = rest.pop("last", True)
+        cfg = SlurmCfg(max_requeues=2, **rest)
         commands = {
             "squeue": (squeue, f"echo {state}"),
             "scontrol": (scontrol, ""),
@@ -31,28 +34,33 @@ def leave(tmp_path):
             job |= {"SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "0"}
         if restarts is not None:
             job["SLURM_RESTART_COUNT"] = str(restarts)
-        script = "\n".join([f"(exit {code})", *teardown(max_requeues=2)])
+        script = "\n".join([f"(exit {code})", *teardown(cfg, tmp_path, last)])
         environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **job}
         done = subprocess.run(["bash", "-c", script], env=environment)
-        assert done.returncode == code
-        return {
+        assert done.returncode == (code if cfg.requeue or last else 0)
+        note = tmp_path / "0.exit"
+        noted = int(note.read_text()) if note.exists() else None
+        asked = {
             name: (tmp_path / f"{name}.asked").read_text().splitlines()
             if (tmp_path / f"{name}.asked").exists()
             else []
             for name in commands
         }
+        return asked | {"noted": noted}
 
     return run
 
 
 @pytest.mark.parametrize("code", WARNED)
 def test_a_job_that_was_asked_to_leave_is_requeued(leave, code):
-    assert leave(code, array=True)["scontrol"] == ["requeue 7_0"]
+    asked = leave(code, array=True)
+    assert asked["scontrol"] == ["requeue 7_0"] and asked["noted"] is None
 
 
 @pytest.mark.parametrize("code", [0, 1, 137])
 def test_other_ends_are_final(leave, code):
-    assert leave(code)["squeue"] == []
+    asked = leave(code)
+    assert asked["squeue"] == [] and asked["noted"] == code
 
 
 @pytest.mark.parametrize("state", ["COMPLETING", ""])
@@ -72,7 +80,8 @@ def test_a_refused_requeue_is_tried_again(leave):
 
 
 def test_it_does_not_ask_for_ever(leave):
-    assert len(leave(75, squeue=99)["squeue"]) == TRIES
+    asked = leave(75, squeue=99)
+    assert len(asked["squeue"]) == TRIES and asked["noted"] == 75
 
 
 @pytest.mark.parametrize("code", WARNED)
@@ -82,3 +91,9 @@ def test_no_end_is_requeued_for_ever(leave, code):
 
 def test_below_the_bound_it_is(leave):
     assert leave(140, restarts=1)["scontrol"] == ["requeue 7"]
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_where_requeueing_is_forbidden_the_job_after_it_goes_on(leave, last):
+    asked = leave(75, requeue=False, last=last)
+    assert asked["squeue"] == asked["scontrol"] == [] and asked["noted"] == 75

@@ -5,17 +5,18 @@ from dataclasses import asdict
 import pytest
 
 from s2m import logs
-from s2m.cluster.submission import Submission, record
+from s2m.cluster.queue import Place
 from s2m.cluster.verdict import judge, tail
 from s2m.config.compose import load
 from s2m.config.run import RunCfg
 from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder
+from tests.cluster.jobs import submit
 
 
 @pytest.fixture
 def folder(tmp_path):
-    return RunFolder.create(tmp_path / "run", asdict(load(RunCfg, ["budget=demo"])))
+    return RunFolder.create(tmp_path / "x" / "run", asdict(load(RunCfg, ["budget=demo"])))
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,14 @@ def folder(tmp_path):
     [
         ("run diverged at iteration 7: loss/value is not finite", "", "", "", "not a number"),
         ("OutOfMemoryError: CUDA out of memory. Tried to allocate", "", "", "", "out of memory"),
+        ("AcceleratorError: CUDA error: device-side assert triggered", "", "", "", "GPU lost"),
+        ("RuntimeError: CUDA error: unspecified launch failure", "", "", "", "GPU lost"),
+        ("RuntimeError: No CUDA GPUs are available", "", "", "", "GPU lost"),
+        ("RuntimeError: CUDA error: no CUDA-capable device is detected", "", "", "", "GPU lost"),
+        ("Warp CUDA error 719: unspecified launch failure (in function x)", "", "", "", "GPU lost"),
+        ("RuntimeError: CUDA error: out of memory", "", "", "", "out of memory"),
+        ("", "attempt 1 began", "", "NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.",
+         "GPU lost"),
         ("OSError: [Errno 28] No space left on device", "", "FAILED", "", "disk full"),
         ("cannot write run.log: File too large", "", "", "", "file size limit"),
         ("ValueError: wrong", "", "CANCELLED", "", "code error"),
@@ -43,15 +52,24 @@ def folder(tmp_path):
     ],
 )  # fmt: skip
 def test_verdict(folder, tmp_path, failure, event, final, log, expected):
+    entry = submit([[folder]], job="7")
     if log:
-        record(folder, Submission("7", "s2m-x", str(tmp_path), ""))
-        (tmp_path / "7_0_log.err").write_text(log + "\n")
-    assert judge(folder, failure, event, final) == expected
+        entry.logs(0)[1].write_text(log + "\n")
+    assert judge(folder, failure, event, final, Place(entry, 0, None)) == expected
 
 
 def test_the_traceback_in_the_log_helps(folder):
     folder.log.write_text("Traceback ...\nMemoryError\n")
     assert judge(folder, "RuntimeError: worker died", "") == "out of memory"
+
+
+def test_the_log_of_an_aborted_process_tells_what_aborted_it(folder):
+    folder.log.write_text("terminate called after throwing: CUDA error: unspecified launch failure")
+    assert judge(folder, "", "killed by SIGABRT") == "GPU lost"
+    # Whoever was killed from outside may have older words in its log.
+    assert judge(folder, "", "killed by SIGKILL") == "killed"
+    folder.log.write_text("Fatal Python error: Segmentation fault")
+    assert judge(folder, "", "killed by SIGSEGV") == "killed"
 
 
 def test_the_tail_of_a_long_log_is_cheap_and_whole(tmp_path):

@@ -5,12 +5,14 @@ import sys
 
 import pytest
 
-from s2m.cluster import withdrawal
-from s2m.cluster.queue import Job, Queue
-from s2m.cluster.submission import FOLDER, Submission, record
+from s2m.cluster import chain
+from s2m.cluster.commands import Job
+from s2m.cluster.manifest import FOLDER, Ledger
+from s2m.cluster.queue import Queue
 from s2m.cluster.withdrawal import Withdrawal, stop
 from s2m.run.lock import RunLock, current_attempt
 from tests.analysis.synthetic import Spec, write_run
+from tests.cluster.jobs import submit
 
 HOLDER = """
 import sys
@@ -32,7 +34,7 @@ def root(tmp_path):
 def cancelled(monkeypatch):
     """The jobs that SLURM is asked to cancel."""
     jobs = []
-    monkeypatch.setattr(withdrawal, "ask", lambda command, *ids: jobs.extend(ids))
+    monkeypatch.setattr(chain, "ask", lambda command, *ids: jobs.extend(ids))
     return jobs
 
 
@@ -40,14 +42,18 @@ def pending(root, seed):
     return write_run(root, Spec(seed=seed, state="pending"))
 
 
-def submitted(root, seed, job):
-    folder = pending(root, seed)
-    record(folder, Submission(job, "s2m-x", "", ""))
-    return folder
+def submitted(root, *seeds, ended=()):
+    """Submit runs that share job 7."""
+    runs = [pending(root, seed) for seed in seeds]
+    submit([[*runs, *ended]], job="7")
+    return runs
 
 
-def queue(*ids, state="PENDING"):
-    return Queue([Job(i, i.replace("_", ""), "s2m-x", state, "None") for i in ids])
+def queue(root, name=""):
+    """Return a queue in which job 7 waits."""
+    ledger = Ledger.read(root)
+    names = [entry.manifest.name for entry in ledger.entries]
+    return Queue([Job("7", "7", name or n, "PENDING", "None") for n in names], ledgers=[ledger])
 
 
 def test_runs_are_sorted_by_what_can_be_done_about_them(root):
@@ -65,36 +71,34 @@ def test_runs_are_sorted_by_what_can_be_done_about_them(root):
 
 
 def test_what_waits_for_nobody_needs_no_stop(root):
-    asked, lost = pending(root, 1), submitted(root, 2, "7_0")
+    asked, (lost,) = pending(root, 1), submitted(root, 2)
     asked.stop.touch()
-    assert len(Withdrawal.of([asked, lost], Queue([]))) == 0
+    assert len(Withdrawal.of([asked, lost], queue(root, "another"))) == 0
 
 
 def test_a_job_is_cancelled_when_all_of_its_runs_are_to_stop(root, cancelled):
-    runs = [submitted(root, seed, "7_0") for seed in (1, 2)]
-    Withdrawal.of(runs, queue("7_0")).carry_out()
-    assert cancelled == ["7_0"] and not any(run.stop.exists() for run in runs)
+    runs = submitted(root, 1, 2)
+    Withdrawal.of(runs, queue(root)).carry_out()
+    assert cancelled == ["7"] and not any(run.stop.exists() for run in runs)
 
 
 def test_a_job_that_others_share_goes_on_without_the_run(root, cancelled):
-    run, other = (submitted(root, seed, "7_0") for seed in (1, 2))
-    Withdrawal.of([run], queue("7_0")).carry_out()
+    run, other = submitted(root, 1, 2)
+    Withdrawal.of([run], queue(root)).carry_out()
     assert cancelled == [] and run.stop.exists() and not other.stop.exists()
 
 
 def test_runs_that_have_ended_keep_no_job_alive(root, cancelled):
-    run = submitted(root, 1, "7_0")
     rates = {k: (1, 1) for k in range(1, 6)}
     ended = write_run(root, Spec(seed=2, iterations=9, episodes=1, rates=rates))
-    record(ended, Submission("7_0", "s2m-x", "", ""))
-    Withdrawal.of([run], queue("7_0")).carry_out()
-    assert cancelled == ["7_0"]
+    (run,) = submitted(root, 1, ended=[ended])
+    Withdrawal.of([run], queue(root)).carry_out()
+    assert cancelled == ["7"]
 
 
 def test_a_job_of_another_name_is_not_ours_to_cancel(root, cancelled):
-    run = submitted(root, 1, "7_0")
-    foreign = Queue([Job("7_0", "70", "somebody-else", "PENDING", "None")])
-    Withdrawal.of([run], foreign).carry_out()
+    (run,) = submitted(root, 1)
+    Withdrawal.of([run], queue(root, "somebody-else")).carry_out()
     assert cancelled == []
 
 

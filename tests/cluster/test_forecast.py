@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from s2m.cluster.cells import expand
-from s2m.cluster.estimate import estimate
+from s2m.cluster.forecast import estimate
 from s2m.cluster.plan import make_plan
 from tests.analysis.synthetic import Spec, write_run
 from tests.words import latest

@@ -1,0 +1,355 @@
+"""Launches into a queue that is full, refuses for ever, or has lost what it was asked for.
+
+Commands that answer like SLURM's stand in for it: no job ever starts.
+"""
+
+import os
+import signal
+
+import pytest
+
+from benchmarks.simulated import pretend_slurm
+from s2m import cancel
+from s2m.cluster import commands
+from s2m.cluster.followup import find_steps, results_of
+from s2m.cluster.manifest import FILE, FOLDER, Ledger
+from s2m.cluster.queue import Queue
+from s2m.console.errors import UserError
+from s2m.run.folder import find_runs
+from s2m.run.lock import RunLock
+from tests.cluster.jobs import launch, place_of, states
+
+SWEEP = """# A sweep of tests.
+experiment: tested
+cells:
+  - seed=1,2
+then:
+  - -c "pass"
+  - -c "1"
+  - -c "2"
+"""
+VIOLATION = (
+    "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit "
+    "limit, user's size and/or time limits)"
+)
+GUARD = """#!/bin/sh
+eval "script=\\${{$#}}"
+last=$(sed -n 's/^#SBATCH --array=0-\\([0-9]*\\).*/\\1/p' "$script")
+have=$(awk '{{ n += NF == 3 ? $3 + 1 : 1 }} END {{ print n + 0 }}' {folder}/queue)
+echo "$have" >> {folder}/asked
+if [ $((have + ${{last:-0}} + 1)) -gt {most} ]; then
+  echo 'sbatch: error: {word}' >&2
+  echo "{violation}" >&2
+  exit 1
+fi
+exec {folder}/sbatch.real "$@"
+"""
+
+
+@pytest.fixture
+def pretended(tmp_path, monkeypatch):
+    """A folder with the commands, and `queue`, a line per job or array."""
+    folder = tmp_path / "slurm"
+    monkeypatch.setenv("PATH", pretend_slurm(folder)["PATH"])
+    (tmp_path / "tested.yaml").write_text(SWEEP)
+    monkeypatch.setattr("s2m.config.search.SWEEPS", tmp_path)
+    return folder
+
+
+def refuse_beyond(folder, most, word):
+    """Let sbatch refuse what would be more jobs than that."""
+    (folder / "sbatch").rename(folder / "sbatch.real")
+    text = GUARD.format(folder=folder, most=most, word=word, violation=VIOLATION)
+    (folder / "sbatch").write_text(text)
+    (folder / "sbatch").chmod(0o755)
+
+
+def jobs(folder):
+    return [line.split()[0] for line in (folder / "queue").read_text().splitlines()]
+
+
+def elements(folder):
+    lines = [line.split() for line in (folder / "queue").read_text().splitlines()]
+    return sum(int(words[2]) + 1 if len(words) == 3 else 1 for words in lines)
+
+
+def finish(run):
+    run.write_result("train", {"iterations": 6})
+    run.write_result("evaluate", {})
+
+
+def end(folder, *ids):
+    """Let jobs have ended, or all of them."""
+    lines = (folder / "queue").read_text().splitlines(keepends=True)
+    kept = [line for line in lines if ids and line.split()[0] not in ids]
+    (folder / "queue").write_text("".join(kept))
+
+
+def finish_what_is_queued(folder, root):
+    queued = {name for name, status in states(root).items() if status == "queued"}
+    for run in find_runs(root):
+        if run.path.name in queued:
+            finish(run)
+    end(folder)
+
+
+def test_what_fits_is_submitted_and_the_same_command_submits_the_rest(pretended, tmp_path, capsys):
+    root = tmp_path / "runs"
+    refuse_beyond(pretended, 6, "QOSMaxSubmitJobPerUserLimit")
+    words = ["+sweep=tested", "seed=range(20)"]
+    rounds = []
+    for _ in range(9):
+        assert launch(root, *words) == 0
+        rounds.append(elements(pretended))
+        if find_steps(root):
+            break
+        finish_what_is_queued(pretended, root)
+    # All that fits, every time; then the commands.
+    assert rounds == [6, 6, 6, 5]
+    out = capsys.readouterr().out
+    assert "submitted 6 of 20 runs as job 1, job 2" in out
+    assert "14 runs wait until others have ended (sbatch: QOSMaxSubmitJobPerUserLimit: " in out
+    assert "the same command submits what is left, and with --wait it stays and does" in out
+    assert all(entry.manifest.job for entry in Ledger.read(root).entries)
+
+
+def test_waiting_feeds_the_queue_until_nothing_is_left(pretended, tmp_path, monkeypatch, capsys):
+    root = tmp_path / "runs"
+    refuse_beyond(pretended, 3, "AssocMaxSubmitJobLimit")
+
+    def sleep(seconds):
+        finish_what_is_queued(pretended, root)
+        for step in find_steps(root):
+            step.succeeded(results_of(find_runs(root)))
+
+    monkeypatch.setattr("s2m.cluster.feed.time.sleep", sleep)
+    assert launch(root, "+sweep=tested", "seed=range(7)", "--wait") == 0
+    assert set(states(root).values()) == {"finished"} and elements(pretended) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "7 finished" in lines[-1]
+    assert all(one != other for one, other in zip(lines, lines[1:], strict=False))
+
+
+def test_what_is_refused_for_ever_is_told_at_once_by_its_reason(pretended, tmp_path):
+    root = tmp_path / "runs"
+    refuse_beyond(pretended, 0, "QOSMinGRES")
+    with pytest.raises(UserError, match="^sbatch: QOSMinGRES: Batch job .*; 2 of 2 runs were not"):
+        launch(root, "+sweep=tested")
+    assert len((pretended / "asked").read_text().split()) == 1
+    assert Ledger.read(root).entries == [] and not list(root.glob(f"{FOLDER}/*/{FILE}"))
+
+
+def test_commands_wait_for_runs_that_no_job_of_the_queue_brings_about(pretended, tmp_path, capsys):
+    """One run is at work on this machine: nothing tells SLURM when it ends."""
+    root = tmp_path / "runs"
+    launch(root, "experiment=tested", "seed=1")
+    (run,) = find_runs(root)
+    end(pretended)
+    with RunLock.acquire(run):
+        launch(root, "+sweep=tested", "seed=1")
+        assert "3 commands wait for runs without a job" in capsys.readouterr().out
+        assert jobs(pretended) == []
+    finish(run)
+    launch(root, "+sweep=tested", "seed=1")
+    assert len(jobs(pretended)) == 3 and len(find_steps(root)) == 3
+    end(pretended)
+    steps = find_steps(root)
+    for step in steps:
+        step.succeeded({run.path.name: "what it was at that time"})
+    launch(root, "+sweep=tested", "seed=1")
+    assert len(jobs(pretended)) == 3  # they have read something else
+
+
+def test_a_chain_that_was_submitted_by_half_goes_on_where_it_was(pretended, tmp_path):
+    root = tmp_path / "runs"
+    refuse_beyond(pretended, 3, "QOSMaxJobsPerUserLimit")  # two runs and one command fit
+    with pytest.raises(UserError, match="; 2 of 3 commands after the runs were not submitted"):
+        launch(root, "+sweep=tested")
+    first = jobs(pretended)
+    (pretended / "sbatch.real").rename(pretended / "sbatch")
+    launch(root, "+sweep=tested")
+    assert jobs(pretended)[:2] == first and len(jobs(pretended)) == 4
+    scripts = {path.parent.name: path.read_text() for path in root.glob(f"{FOLDER}/*/job.sh")}
+    entries = Ledger.read(root).entries
+    ahead = [f"afterany:{first[0]}", f"afterok:{first[1]}", f"afterok:{jobs(pretended)[2]}"]
+    for entry, dependency in zip(entries[1:], ahead, strict=True):
+        assert f"#SBATCH --dependency={dependency}\n" in scripts[entry.manifest.name]
+
+
+def test_a_launch_that_died_before_the_answer_finds_its_job_by_name(pretended, tmp_path, capsys):
+    root = tmp_path / "runs"
+    launch(root, "+sweep=tested")
+    before = jobs(pretended)
+    for entry in Ledger.read(root).entries:
+        entry.note(job="")
+    capsys.readouterr()
+    launch(root, "+sweep=tested")
+    assert jobs(pretended) == before and "nothing to submit" in capsys.readouterr().out
+    assert [entry.manifest.job for entry in Ledger.read(root).entries] == before
+
+
+def test_what_was_never_submitted_is_withdrawn(pretended, tmp_path):
+    """The launcher died before sbatch was called."""
+    root = tmp_path / "runs"
+    launch(root, "seed=1")
+    (entry,) = Ledger.read(root).entries
+    entry.note(job="")
+    end(pretended)
+    launch(root, "seed=1")
+    (fresh,) = Ledger.read(root).entries
+    assert fresh.manifest.name != entry.manifest.name and jobs(pretended) == ["2"]
+
+
+def test_cancelling_an_experiment_takes_its_commands_along(pretended, tmp_path, capsys):
+    root = tmp_path / "runs"
+    launch(root, "+sweep=tested")
+    launch(root, "experiment=other", "seed=1")
+    assert len(jobs(pretended)) == 5
+    assert cancel.main([str(root / "tested"), "--yes"]) == 0
+    assert "cancelled 3 commands after the runs" in capsys.readouterr().out
+    assert jobs(pretended) == ["5"]
+
+
+def test_cancelling_a_run_leaves_the_commands_of_its_experiment(pretended, tmp_path):
+    root = tmp_path / "runs"
+    launch(root, "+sweep=tested")
+    run, _ = (run.path for run in find_runs(root))
+    cancel.main([str(run), "--yes"])
+    assert len(jobs(pretended)) == 4
+
+
+@pytest.mark.parametrize("write", ["manifest", "script", "run"])
+def test_on_a_full_disk_nothing_is_submitted_and_nothing_half_written_stays(
+    pretended, tmp_path, monkeypatch, write
+):
+    root = tmp_path / "runs"
+    place = {
+        "manifest": "s2m.cluster.manifest.write_sealed",
+        "script": "s2m.cluster.slurm.write_script",
+        "run": "s2m.run.folder.write_file",
+    }[write]
+
+    def full(path, *_, **__):
+        raise OSError(28, "No space left on device", str(path))
+
+    with monkeypatch.context() as disk, pytest.raises((UserError, OSError)) as told:
+        disk.setattr(place, full)
+        launch(root, "seed=1")
+    assert "No space left on device" in str(told.value) and jobs(pretended) == []
+    assert not list(root.glob(f"{FOLDER}/s2m-*"))
+    launch(root, "seed=1")
+    assert jobs(pretended) == ["1"]
+
+
+def test_a_job_of_another_cluster_or_unseen_user_is_left_alone_and_told(
+    pretended, tmp_path, monkeypatch, capsys
+):
+    root = tmp_path / "runs"
+    launch(root, "seed=1,2")
+    (entry,) = Ledger.read(root).entries
+    entry.note(cluster="far", user="somebody")
+    (pretended / "queue").write_text("")
+    commands._config.cache_clear()
+    (pretended / "scontrol").write_text('#!/bin/sh\necho "ClusterName = near"\n')
+    capsys.readouterr()
+    launch(root, "seed=1,2")
+    out = capsys.readouterr().out
+    line = "somebody's job 1_0 on cluster far: this is cluster near; if it is gone, delete"
+    assert f"{line} {entry.file}" in out and jobs(pretended) == []
+    assert set(states(root).values()) == {"queued"}
+    entry.exit_file(0).write_text("75\n")  # one has ended since
+    launch(root, "seed=1,2")
+    assert elements(pretended) == 1
+    entry.file.unlink()
+    launch(root, "seed=1,2")
+    assert elements(pretended) == 2
+
+
+def test_a_job_that_ended_before_its_run_began_is_a_failure(pretended, tmp_path, capsys):
+    root = tmp_path / "runs"
+    launch(root, "seed=1,2")
+    (entry,) = Ledger.read(root).entries
+    for index in (0, 1):
+        entry.exit_file(index).write_text("2\n")
+        entry.logs(index)[1].write_text(
+            "slurmstepd: error: execve(): /no/python: No such file or directory\n"
+            "srun: error: n1: task 0: Exited with exit code 2\n"
+        )
+    end(pretended)
+    capsys.readouterr()
+    assert launch(root, "seed=1,2") == 1
+    out = capsys.readouterr().out
+    assert jobs(pretended) == [] and "nothing to submit" in out
+    assert "no job of 1 has reached its run: job 1_0 ended with exit code 2 before the run" in out
+    assert "/no/python: No such file or directory" in out and "check cluster.python" in out
+    assert "2 of 2 runs failed, skipped (retry_failed=true reruns them)" in out
+    launch(root, "seed=1,2", "retry_failed=true")
+    assert elements(pretended) == 2 and set(states(root).values()) == {"queued"}
+    end(pretended)
+    assert set(states(root).values()) == {"pending"}  # cancelled, say, before they began
+
+
+def test_where_jobs_cannot_be_requeued_others_wait_to_go_on(pretended, tmp_path):
+    root = tmp_path / "runs"
+    words = ["+sweep=tested", "cluster.requeue=false", "cluster.chain=2"]
+    launch(root, *words)
+    assert elements(pretended) == 3 * 2 + 3
+    entries = Ledger.read(root).entries
+    scripts = [(entry.folder / "job.sh").read_text() for entry in entries]
+    assert all("#SBATCH --no-requeue\n" in s and "#SBATCH --requeue" not in s for s in scripts)
+    assert ["--dependency=aftercorr:1\n" in scripts[1], "--dependency=aftercorr:2\n" in scripts[2]]
+    assert "#SBATCH --dependency=afterany:1:2:3\n" in scripts[3]
+    assert ["leave 0; esac" in script for script in scripts[:3]] == [True, True, False]
+    launch(root, *words)
+    assert elements(pretended) == 9
+    end(pretended, "1")
+    assert set(states(root).values()) == {"queued"}
+    with pytest.raises(UserError, match="cluster.chain = 2: allowed with cluster.requeue=false"):
+        launch(root, "cluster.chain=2")
+
+
+def test_profiles_differ_within_a_sweep_and_scripts_have_resources_of_their_own(
+    pretended, tmp_path
+):
+    (tmp_path / "tested.yaml").write_text(
+        SWEEP.replace(
+            "  - seed=1,2\n", "  - seed=1 cluster.gpus=0\n  - seed=2 cluster.gpu_type=a100\n"
+        )
+    )
+    root = tmp_path / "runs"
+    launch(root, "+sweep=tested", "cluster.then.gpus=1", "cluster.then.qos=night")
+    entries = Ledger.read(root).entries
+    first, second, script, *_ = [(entry.folder / "job.sh").read_text() for entry in entries]
+    assert "--gres" not in first and "#SBATCH --gres=gpu:a100:1\n" in second
+    assert "#SBATCH --gres=gpu:1\n" in script and "#SBATCH --qos=night\n" in script
+    assert [place_of(run).id for run in find_runs(root)] == ["1", "2"]
+
+
+@pytest.mark.parametrize("per, option", [("cpu", "--mem-per-cpu"), ("gpu", "--mem-per-gpu")])
+def test_memory_may_be_that_of_a_core_or_a_gpu(pretended, tmp_path, per, option):
+    launch(tmp_path / "runs", f"cluster.memory_per={per}", "cluster.memory=4")
+    (entry,) = Ledger.read(tmp_path / "runs").entries
+    script = (entry.folder / "job.sh").read_text()
+    assert f"#SBATCH {option}=4096MB\n" in script and "--mem=" not in script
+    with pytest.raises(UserError, match="memory is set by cluster.memory = 1 and"):
+        launch(tmp_path / "runs", 'cluster.sbatch=["--mem-per-gpu=4G"]')
+
+
+def test_the_lock_is_held_as_long_as_sbatch_works(pretended, tmp_path):
+    """A launcher that is killed inside it must not let another one look too early."""
+    root = tmp_path / "runs"
+    real = (pretended / "sbatch").read_text()
+    slow = real.replace("#!/bin/sh\n", "#!/bin/sh\nkill -9 $PPID\nsleep 3\n", 1)
+    (pretended / "sbatch").write_text(slow)
+    child = os.fork()
+    if child == 0:
+        try:
+            launch(root, "seed=1")
+        finally:
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    (pretended / "sbatch").write_text(real)
+    launch(root, "seed=1")
+    assert jobs(pretended) == ["1"]
+    queue = Queue.read(root)
+    assert queue and [entry.manifest.job for entry in Ledger.read(root).entries] == ["1"]
