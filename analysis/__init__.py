@@ -1,1 +1,5 @@
-"""From run folders to tables, statistics, figures and a report; start with make_tables.py."""
+"""Runs become tables, figures and a report here; `load` gives them as pandas frames."""
+
+from analysis.tidy import Tidy, load
+
+__all__ = ["Tidy", "load"]

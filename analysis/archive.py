@@ -1,9 +1,9 @@
 """Keep the results of finished and failed runs in little space.
 
-python analysis/archive.py RUNS OUT [--policies SEED] copies everything that tables, figures and the
-report read, and the policies of one seed (and of students and their teachers) without what only a
-resumed training needs. make_tables.py makes the same tables from OUT as from RUNS, once no run of
-RUNS has anything left to do.
+python analysis/archive.py RUNS OUT [--policies SEED | all] copies everything that tables, figures
+and the report read, and the policies of one seed or of all (and of students and their teachers)
+without what only a resumed training needs. make_tables.py makes the same tables from OUT as from
+RUNS, once no run of RUNS has anything left to do.
 """
 
 import argparse
@@ -20,8 +20,11 @@ from s2m.run.metrics import write_table
 from s2m.run.status import FAILED, FINISHED, status_of
 
 
-def archive(runs: Path, out: Path, seed: int) -> tuple[list[Path], list[Path]]:
-    """Copy the runs below a folder that have ended; return what is there now and what has not."""
+def archive(runs: Path, out: Path, seed: int | None) -> tuple[list[Path], list[Path]]:
+    """Copy the runs below a folder that have ended; return what is there now and what has not.
+
+    The policies of one seed are kept, or of all of them without one.
+    """
     runs, out = runs.resolve(), out.resolve()
     if out.is_relative_to(runs) or runs.is_relative_to(out):
         raise UserError(f"{out}: the archive must lie apart from the runs in {runs}")
@@ -37,7 +40,7 @@ def archive(runs: Path, out: Path, seed: int) -> tuple[list[Path], list[Path]]:
             waiting.append(folder.path)
             continue
         who = folder.identity
-        chosen = folder.kind is STUDENT or who.seed == seed or who.signature in taught
+        chosen = folder.kind is STUDENT or seed in (None, who.seed) or who.signature in taught
         _copy(folder, place, chosen and stage == FINISHED)
         kept.append(place)
     return kept, waiting
@@ -68,6 +71,12 @@ def _policy(state: checkpoint.State) -> checkpoint.State:
     return {"learner": {"actor_state_dict": state["learner"]["actor_state_dict"]}}
 
 
+def _seed(word: str) -> int | None:
+    if word != "all" and not word.isdecimal():
+        raise argparse.ArgumentTypeError(f"{word!r}: allowed are a seed and all")
+    return None if word == "all" else int(word)
+
+
 def main(words: list[str]) -> None:
     """Archive and say what was done."""
     parser = argparse.ArgumentParser(
@@ -76,8 +85,9 @@ def main(words: list[str]) -> None:
     parser.add_argument("runs", type=Path, help="folder of runs")
     parser.add_argument("out", type=Path, help="where the archive is or shall be")
     parser.add_argument(
-        "--policies", type=int, default=40, metavar="SEED", help="seed whose policies stay (40)"
-    )
+        "--policies", type=_seed, default=40, metavar="SEED",
+        help="seed whose policies stay (40), or all",
+    )  # fmt: skip
     options = parser.parse_args(words)
     kept, waiting = archive(options.runs, options.out, options.policies)
     size = sum(file.stat().st_size for file in options.out.rglob("*") if file.is_file())

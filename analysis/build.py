@@ -1,13 +1,15 @@
 """The command that turns runs into tables, figures and a report.
 
-python analysis/make_tables.py [--runs runs] [--out tables] [--experiment NAME] [--budget NAME]
-                               [--teacher RUN] [--distill [SETTING ...]]
+python analysis/make_tables.py [RUNS] [--out tables] [--by SETTING ...] [--only CONDITION ...]
+                               [--metric NAME ...] [--teacher RUN] [--distill [SETTING ...]]
 
 writes every table as .tex, .md and .csv, every figure as .pdf, .svg and .png, report.html with all
-of them, and teacher.json with the best teacher. Runs that may not be compared are left out and
-named. It reads run folders only: no torch, no simulator, no network. With --source wandb and
---project entity/name the runs come from Weights & Biases and give the same tables. With --distill
-the best teacher, or that of --teacher, then teaches a tactile student, and the report shows both.
+of them, runs, curves and episodes as Parquet, and teacher.json with the best teacher. Rows are the
+paper's encoders with and without permutation, or with --by any settings. Runs that may not be
+compared are left out and named. It reads run folders only: no torch, no simulator, no network.
+With --source wandb and --project entity/name the runs come from Weights & Biases and give the same
+tables. With --distill the best teacher, or that of --teacher, then teaches a tactile student, and
+the report shows both.
 """
 
 import argparse
@@ -16,29 +18,36 @@ import math
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table as Display
 from rich.text import Text
 
+from analysis.conditions import GRAMMAR
 from analysis.distill import distil, request
-from analysis.figures.draw import render
-from analysis.figures.every import every_figure
+from analysis.document import compile_pdf, require_latex
+from analysis.figures.gallery import draw
 from analysis.frames import Frames, LeftOut
-from analysis.report import Picture, build, picture
+from analysis.measure import parse, require
+from analysis.report import Picture, build
 from analysis.sources import local
-from analysis.study import Study, make_study, require_runs
+from analysis.study import Asked, Study, make_study, require_runs
 from analysis.tables.every import every_table
 from analysis.tables.model import Table
 from analysis.tables.write import to_csv, to_latex, to_markdown
 from analysis.teacher import Choice, choose, override, reasons
+from analysis.tidy import write_tidy
+from s2m.config.overrides import with_folder
 from s2m.console.errors import UserError
 from s2m.console.text import harmless, one_line
 
+FORMS = {"tex": to_latex, "md": to_markdown, "csv": to_csv}
+MADE = "made.json"
+"""Names of the files that a call has written."""
 SHOWN = 10
 """Runs left out that are printed; the report has all."""
 
@@ -52,7 +61,8 @@ def options(words: list[str]) -> argparse.Namespace:
         description="Turn runs into tables, figures and a report.",
     )
     add = parser.add_argument
-    add("--runs", type=Path, default=Path("runs"), help="folder of all runs (default: runs)")
+    add("place", nargs="?", metavar="RUNS", help="folder of all runs (default: runs)")
+    add("--runs", "--root", metavar="RUNS", help="the same")
     add("--source", choices=["local", "wandb"], default="local", help="where runs are (local)")
     add("--project", metavar="ENTITY/NAME", help="W&B project, with --source wandb")
     add("--cache", type=Path, help="folder for what W&B sent (default: ~/.cache/s2m/wandb)")
@@ -60,8 +70,28 @@ def options(words: list[str]) -> argparse.Namespace:
     add("--experiment", help="only the runs of this experiment (default: all)")
     add("--budget", help="only runs of this budget (default: the one with most finished runs)")
     add("--mix-code", action="store_true", help="compare runs of different code, too")
+    add("--pdf", action="store_true", help="also study.pdf of all tables and figures (LaTeX)")
+    rows = parser.add_argument_group("rows", f"CONDITION is {GRAMMAR}".replace("%", "%%"))
+    some: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
+    rows.add_argument(
+        "--by", metavar="SETTING", **some,
+        help="make a row of each value, e.g. ppo.gamma; of several settings, of each combination",
+    )  # fmt: skip
+    rows.add_argument("--only", metavar="CONDITION", **some, help="only runs that meet all of them")
+    rows.add_argument("--exclude", metavar="CONDITION", **some, help="no run that meets one")
+    rows.add_argument("--baseline", metavar="ROW", default="", help="row that others are held to")
+    rows.add_argument("--paper", action="store_true", help="all eight rows of the paper")
+    rows.add_argument(
+        "--factorial", nargs=2, metavar="SETTING", default=[],
+        help="the 2 x 2 of two settings, each NAME or NAME=ONE,OTHER",
+    )  # fmt: skip
+    rows.add_argument(
+        "--metric", metavar="NAME", **some,
+        help="compare rows by this, too: reward/mean, reward/mean:best (least, area), steps@3",
+    )  # fmt: skip
     add("--strip", action="store_true", help="also film the best teacher (needs torch and GL)")
     add("--teacher", metavar="RUN", help="let this run teach instead of the best one")
+    add("--partial", action="store_true", help="distil though some runs have not ended yet")
     add(
         "--distill", nargs="*", metavar="SETTING",
         help="distil a student from the teacher; settings of s2m.distill, e.g. cluster=slurm",
@@ -70,42 +100,63 @@ def options(words: list[str]) -> argparse.Namespace:
         "--config-dir", metavar="DIR", type=Path, action="append", default=[],
         help="folder with the encoder of one's own that the teacher has",
     )  # fmt: skip
-    return parser.parse_args(words)
+    chosen = parser.parse_args(words)
+    chosen.runs = Path((chosen.runs or chosen.place or "runs").removeprefix("root="))
+    return chosen
 
 
 def main(words: list[str]) -> int:
     """Make everything and say what was made, what is missing and what was left out."""
-    chosen = options(words)
+    chosen = options(_as_runs(words))
     console = Console(width=None if sys.stdout.isatty() else 140)
 
     def watch(items: Iterable[T], total: int, what: str = "reading runs") -> Iterator[T]:
         hidden = not console.is_terminal
         return iter(track(items, what, total, console=console, transient=True, disable=hidden))
 
-    frames, place = _read(chosen, watch)
-    study = make_study(frames, chosen.budget, chosen.mix_code)
+    if chosen.pdf:
+        require_latex()
+    metrics = [parse(text) for text in chosen.metric]
+    frames, place = _read(chosen, watch, [m.column for m in metrics if not m.of_episodes])
+    require(metrics, frames.runs)
+    asked = Asked(
+        chosen.by, chosen.only, chosen.exclude, chosen.baseline, chosen.factorial, chosen.paper,
+        metrics,
+    )  # fmt: skip
+    study = make_study(frames, chosen.budget, chosen.mix_code, asked)
     require_runs(study, place)
     choice = choose(study)
     if chosen.teacher is not None:
         choice = override(choice, study, chosen.teacher)
     wanted = chosen.distill is not None
     student = request(choice, chosen) if wanted and choice else None
-    made = write(study, choice, chosen.out, command(words), strip=chosen.strip, watch=watch)
+    made = write(study, choice, chosen.out, command(words), chosen.strip, watch, chosen.pdf)
     console.print(display(made[0]))
     for line in map(harmless, reasons(choice)):
         console.print(line, highlight=False, markup=False)
     for line in map(one_line, describe_left_out(study.left_out)):
         console.print(line, highlight=False, markup=False, style="yellow", soft_wrap=True)
+    if study.hint:
+        console.print(study.hint, highlight=False, markup=False, soft_wrap=True)
     console.print(f"Wrote {len(made)} tables and {chosen.out / 'report.html'}", highlight=False)
     return distil(student, choice, chosen) if wanted else 0
 
 
-def _read(chosen: argparse.Namespace, watch: Callable) -> tuple[Frames, str]:
+def _as_runs(words: list[str]) -> list[str]:
+    """Return words in which the folder of runs stands behind --runs, however it was given."""
+    if words and "=" not in words[0] and not words[0].startswith("-"):
+        words = ["--runs", *words]
+    return with_folder(words, ["--runs"])
+
+
+def _read(
+    chosen: argparse.Namespace, watch: Callable, metrics: Sequence[str]
+) -> tuple[Frames, str]:
     """Return the runs of the chosen source, and the name of the place they come from."""
     if chosen.source == "local":
         if chosen.project:
             raise UserError(f"--project {chosen.project} needs --source wandb")
-        return local.load(chosen.runs, chosen.experiment, watch), str(chosen.runs)
+        return local.load(chosen.runs, chosen.experiment, watch, metrics), str(chosen.runs)
     if not chosen.project:
         raise UserError("--source wandb needs --project entity/name")
     if chosen.strip or chosen.distill is not None:
@@ -113,8 +164,8 @@ def _read(chosen: argparse.Namespace, watch: Callable) -> tuple[Frames, str]:
         raise UserError(f"{option} needs the checkpoints of run folders: leave out --source wandb")
     from analysis.sources import wandb
 
-    frames = wandb.load(chosen.project, chosen.experiment, chosen.cache or wandb.CACHE, watch)
-    return frames, chosen.project
+    cache = chosen.cache or wandb.CACHE
+    return wandb.load(chosen.project, chosen.experiment, cache, watch, metrics), chosen.project
 
 
 def command(words: list[str]) -> str:
@@ -129,6 +180,7 @@ def write(
     typed: str,
     strip: bool = False,
     watch=lambda items, total, what: items,
+    pdf: bool = False,
 ) -> list[Table]:
     """Write all files of a study and return its tables."""
     try:
@@ -138,20 +190,34 @@ def write(
     # The film first: if it cannot be made, nobody should wait for the rest.
     pictures = [film(choice, out)] if strip and choice is not None else []
     tables = every_table(study)
+    written = set()
     for table in tables:
-        (out / f"{table.name}.tex").write_text(to_latex(table))
-        (out / f"{table.name}.md").write_text(to_markdown(table))
-        (out / f"{table.name}.csv").write_text(to_csv(table))
-    drawings = every_figure(study)
-    for drawing in watch(drawings, len(drawings), "drawing"):
-        files = render(drawing)
-        for kind, data in files.items():
-            (out / "figures" / f"{drawing.name}.{kind}").write_bytes(data)
-        pictures.append(picture(drawing, files))
+        for kind, form in FORMS.items():
+            (out / f"{table.name}.{kind}").write_text(form(table))
+            written.add(f"{table.name}.{kind}")
+    drawn = draw(study, tables, out, watch)
+    pictures += drawn
+    write_tidy(study, out)
+    if pdf:
+        written.add(compile_pdf(tables, [(p.name, p.caption) for p in drawn], out).name)
+    _forget(out, {*written, *(name for one in pictures for name in one.files)})
     (out / "teacher.json").write_text(json.dumps(_teacher(choice), indent=1) + "\n")
     page = build(study, tables, pictures, reasons(choice), typed, out)
     (out / "report.html").write_text(page)
     return tables
+
+
+def _forget(out: Path, written: set[str]) -> None:
+    """Delete what an earlier call has written and this one has not: it is of other rows."""
+    note = out / MADE
+    try:
+        before = set(json.loads(note.read_text()))
+    except (OSError, ValueError):
+        before = set()
+    for name in before - written:
+        if Path(name).name == name or Path(name).parent == Path("figures"):
+            (out / name).unlink(missing_ok=True)
+    note.write_text(json.dumps(sorted(written), indent=0) + "\n")
 
 
 def film(choice: Choice, out: Path) -> Picture:
@@ -195,6 +261,7 @@ def _teacher(choice: Choice | None) -> dict[str, object]:
         "selection_strict": best.strict.rate,
         "reached_at": None if math.isinf(best.arrived) else best.arrived,
         "decided_by": choice.decided_by,
+        "partial": list(choice.partial),
         "reasons": reasons(choice),
     }
 

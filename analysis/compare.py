@@ -6,7 +6,7 @@ or else the only ones of their variant and seed. The exit code is 1 if anything 
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,12 @@ from s2m.console.errors import UserError, run_command
 from s2m.console.text import harmless
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder, find_runs
+from s2m.run.identity import decisive
 from s2m.run.journal import Journal
 from s2m.run.metrics import ITERATION, VOLATILE
 from s2m.run.milestones import level_changes
+from s2m.run.naming import value_of
+from s2m.run.settings import flat
 
 PROCESS = ("attempts", "sha256", "teacher")
 """What results say of how they came about and what runs are called, not of what came out."""
@@ -28,7 +31,7 @@ PROCESS = ("attempts", "sha256", "teacher")
 
 def differences(one: RunFolder, other: RunFolder) -> list[str]:
     """Return one line for every part in which two runs differ."""
-    found = list(_metrics(Journal(one).table(), Journal(other).table()))
+    found = [*_settings(one, other), *_metrics(Journal(one).table(), Journal(other).table())]
     levels = [level_changes(Events(run).read()) for run in (one, other)]
     if levels[0] != levels[1]:
         found.append(f"level changes: {_levels(levels[0])} and {_levels(levels[1])}")
@@ -40,6 +43,26 @@ def differences(one: RunFolder, other: RunFolder) -> list[str]:
         if _episodes(one, name) != _episodes(other, name):
             found.append(name)
     return found
+
+
+def _settings(one: RunFolder, other: RunFolder) -> Iterator[str]:
+    """Name the settings that differ, and what they are, before what followed from them."""
+    if one.identity.signature == other.identity.signature:
+        return
+    configs = [run.config() for run in (one, other)]
+    settings = [dict(flat(decisive(config))) for config in configs]
+    names = sorted(name for name in {*settings[0], *settings[1]} if _differ(name, *settings))
+    if names:
+        said = (f"{name} = {' and '.join(map(str, _values(name, configs)))}" for name in names)
+        yield f"settings: {', '.join(said)}"
+
+
+def _differ(name: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return not name.startswith("taught_by.") and one.get(name) != other.get(name)
+
+
+def _values(name: str, configs: Sequence[Mapping[str, Any]]) -> list[Any]:
+    return [value_of(config, name) for config in configs]
 
 
 def _episodes(run: RunFolder, name: str) -> list[dict[str, Any]] | None:

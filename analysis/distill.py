@@ -12,10 +12,11 @@ from s2m.console.errors import UserError
 def request(choice: Choice, chosen: argparse.Namespace) -> StudentCfg:
     """Return the student that --distill asks for, checked before anything is made."""
     # Hydra is only needed now; whoever just wants tables does not wait for it.
-    from s2m.cluster.distill import compose_student
+    from s2m.cluster.distill import compose_student, refuse_partial
     from s2m.config.search import search_in
 
     words = chosen.distill
+    refuse_partial("--distill", choice.partial, chosen.partial)
     for word in words:
         if word.startswith("teacher="):
             line = f"'{word}': --distill takes the chosen teacher; choose by --teacher RUN"
@@ -44,9 +45,13 @@ def distil(cfg: StudentCfg | None, choice: Choice | None, chosen: argparse.Names
 def again(chosen: argparse.Namespace, choice: Choice) -> str:
     """Return the command that makes the same tables, wherever it is started."""
     words = ["--runs", str(chosen.runs.resolve()), "--out", str(chosen.out.resolve())]
-    for name in ("experiment", "budget"):
-        if getattr(chosen, name) is not None:
+    for name in ("experiment", "budget", "baseline"):
+        if getattr(chosen, name):
             words += [f"--{name}", getattr(chosen, name)]
+    for name in ("by", "only", "exclude", "factorial", "metric"):
+        if getattr(chosen, name):
+            words += [f"--{name}", *getattr(chosen, name)]
+    words += ["--paper"] * chosen.paper + ["--pdf"] * chosen.pdf
     if chosen.teacher is not None:  # It may have been named by a path from here.
         words += ["--teacher", choice.teacher.id]
     words += ["--mix-code"] * chosen.mix_code + ["--strip"] * chosen.strip

@@ -6,6 +6,7 @@ other place that can fill these fields.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,8 @@ class Evaluation:
     """How it was made: episodes, seeds, order of the slots."""
     reported: Mapping[int, KRates]
     selection: Mapping[int, KRates]
+    file: Path
+    """The reported episodes, a row for each."""
 
 
 @dataclass(frozen=True)

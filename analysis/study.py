@@ -2,21 +2,56 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from analysis.choosing import (
+    VARIANT,
+    alike,
+    difference,
+    differences,
+    hint,
+    largest,
+    once,
+    without,
+)
 from analysis.cohort import Cohort
+from analysis.conditions import refusals
+from analysis.dotted import defaults, settings
 from analysis.frames import LEFT_OUT, AnyRun, Evaluation, Frames, LeftOut, Run, StudentRun
-from analysis.rows import CONTROLS, in_order, row
+from analysis.measure import Metric
+from analysis.rows import (
+    CONTROLS,
+    PAPER,
+    Row,
+    in_order,
+    row,
+    split,
+    variant_rows,
+)
+from analysis.square import Square, factorial, names_of, paper_square
 from s2m.console.errors import UserError, unknown
-from s2m.run.identity import decisive
-from s2m.run.status import FINISHED
+from s2m.run.settings import same
 
-LONGEST = 200
-"""Characters of a setting that are shown."""
-SHOWN = 3
-"""Differing settings that are named when a run is left out."""
+
+@dataclass(frozen=True)
+class Asked:
+    """Which rows somebody wants to see, and of what."""
+
+    by: Sequence[str] = ()
+    """Settings, or sections of them, that make the rows; without any, encoder and permutation."""
+    only: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    """Conditions that all runs must meet, and that none may (analysis/conditions.py)."""
+    baseline: str = ""
+    """The row that others are compared with: its label, its name, or a part of either."""
+    factorial: Sequence[str] = ()
+    """Two settings of a 2 x 2."""
+    paper: bool = False
+    """Show all eight rows of the paper, launched or not."""
+    metrics: Sequence[Metric] = ()
+    """What else to compare the rows by."""
 
 
 @dataclass(frozen=True)
@@ -24,20 +59,32 @@ class Study:
     """The runs that may stand in one table."""
 
     cohorts: dict[str, Cohort]
-    """By variant: the paper's eight rows, also those without a run, then any others."""
+    """By name: those of the paper in its order, then any others; or the rows of --by."""
     controls: dict[str, Cohort]
     """Those that act without learning, where there are runs of them."""
     left_out: list[LeftOut]
     config: Mapping[str, Any] | None
-    """The settings all runs share, with the encoder, permutation and seed of one of them."""
+    """The settings all runs share, with those of one of them where rows differ."""
     commits: list[str] = field(default_factory=list)
     students: list[StudentRun] = field(default_factory=list)
     """Students of these runs, by the order of their places."""
+    against: str = ""
+    """Name of the row that others are compared with."""
+    square: Square | None = None
+    """The 2 x 2, where there is one."""
+    asked: Asked = field(default_factory=Asked)
+    hint: str = ""
+    """How to show runs that were left out as rows of their own."""
 
     @property
     def every(self) -> dict[str, Cohort]:
         """The rows that learn, then the controls."""
         return self.cohorts | self.controls
+
+    @property
+    def baseline(self) -> Cohort:
+        """The row that others are compared with."""
+        return self.cohorts[self.against] if self.cohorts else Cohort(row(PAPER[-1]), [])
 
     @property
     def runs(self) -> list[Run]:
@@ -50,21 +97,33 @@ class Study:
 
     @property
     def budget(self) -> int:
-        """Iterations of every run; 0 without runs."""
-        return int(self.config["budget"]["iterations"]) if self.config else 0
+        """Iterations that a run may spend at most; 0 without runs."""
+        return max((run.budget for run in self.runs), default=0)
 
     @property
     def top(self) -> int:
         """The highest level of the curriculum."""
-        return int(self.config["curriculum"]["stop"]) if self.config else 5
+        stops = [int(run.config["curriculum"]["stop"]) for run in self.runs]
+        return max(stops, default=5)
+
+    @property
+    def of_paper(self) -> bool:
+        """Whether its rows are encoders with and without permutation, as the paper's."""
+        return bool({*PAPER} & {*self.cohorts})
 
 
-def make_study(frames: Frames, budget: str | None = None, mix_code: bool = False) -> Study:
-    """Choose the largest set of runs that differ in agent, encoder, permutation and seed only.
+def make_study(
+    frames: Frames,
+    budget: str | None = None,
+    mix_code: bool = False,
+    asked: Asked = Asked(),  # noqa: B008 (it is frozen)
+) -> Study:
+    """Choose the runs that may be compared, and make rows of them.
 
-    Largest: most finished runs, then most runs, then the latest. Every other run is named with the
-    reason why it stays out. `budget` looks at runs of that budget only; with `mix_code` runs of
-    different code may be compared.
+    Without --by the largest set that differs in agent, encoder, permutation and seed only: most
+    finished runs, then most runs; every other run is named with the reason why it stays out. With
+    it, runs that differ in more are refused. `budget` looks at runs of that budget only; with
+    `mix_code` runs of different code may be compared.
     """
     runs = sorted(frames.runs, key=lambda run: run.id)
     left_out = [*frames.unread]
@@ -73,118 +132,97 @@ def make_study(frames: Frames, budget: str | None = None, mix_code: bool = False
         if budget not in names:
             raise unknown("budget", budget, names or ["none: there is no run yet"])
         others = [run for run in runs if str(run.config["budget"].get("name")) != budget]
-        runs = _without(runs, others)
+        runs = without(runs, others)
         left_out += [LeftOut(run.id, f"--budget {budget} asks for others") for run in others]
-    chosen, others = _largest(runs, mix_code)
-    left_out += [LeftOut(run.id, _difference(run, chosen[0], mix_code)) for run in others]
-    kept, doubles = _once(chosen, {student.taught_at for student in frames.students})
+    if asked.only or asked.exclude:
+        said = refusals([(run, settings(run)) for run in runs], asked.only, asked.exclude)
+        left_out += [LeftOut(name, reason) for name, reason in said.items()]
+        runs = [run for run in runs if run.id not in said]
+        if not runs:
+            raise UserError(f"no run is left by {_typed(asked)}")
+    by = _rows_by(asked)
+    chosen, others = alike(runs, by, mix_code) if by else largest(runs, mix_code)
+    left_out += [LeftOut(run.id, difference(run, chosen[0], mix_code)) for run in others]
+    learning = [run for run in chosen if run.variant not in CONTROLS]
+    if by and learning:
+        made = split(learning, by)
+    else:
+        variants = {run.variant for run in learning}
+        made = variant_rows(learning, in_order({*variants, *(PAPER if asked.paper else ())}))
+    acting = [run for run in chosen if run.variant in CONTROLS]
+    other = variant_rows(acting, [n for n in CONTROLS if n in {run.variant for run in acting}])
+    kept, doubles = once({**made, **other}, {student.taught_at for student in frames.students})
     kept, unfit = _same_evaluation(kept)
-    variants = {run.variant for run in kept}
 
-    def cohorts(names: Iterable[str]) -> dict[str, Cohort]:
-        found = {name: [run for run in kept if run.variant == name] for name in names}
-        return {
-            name: Cohort(row(name, runs[0] if runs else None), runs) for name, runs in found.items()
-        }
+    def cohorts(rows: Mapping[str, tuple[Row, list[Run]]]) -> dict[str, Cohort]:
+        place = {run.id: name for name, (_, members) in rows.items() for run in members}
+        found: dict[str, list[Run]] = {name: [] for name in rows}
+        for run in kept:
+            if run.id in place:
+                found[place[run.id]].append(run)
+        return {name: Cohort(rows[name][0], members) for name, members in found.items()}
 
     students, strangers = _pupils(frames.students, kept)
     left_out += strangers
     left_out += doubles + unfit + [LeftOut(run.id, run.remark) for run in kept if run.remark]
+    rows = cohorts(made)
     return Study(
-        cohorts(in_order(variants)),
-        cohorts(name for name in CONTROLS if name in variants),
+        rows,
+        cohorts(other),
         sorted(left_out, key=lambda item: (item.id, item.reason)),
         kept[0].config if kept else None,
         sorted({f"{run.commit or 'unknown'}{'+' if run.dirty else ''}" for run in kept}),
         students,
+        _against(rows, asked.baseline),
+        _square(rows, asked),
+        asked,
+        "" if by else hint(chosen, others),
     )
 
 
-def shared(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that runs of one table must share, by their dotted names."""
-    free = {"agent", "encoder.name", "encoder.source", "permute", "seed"}
-    return {name: value for name, value in _flat(decisive(config)) if name not in free}
+def _typed(asked: Asked) -> str:
+    return " ".join(
+        [*(f"--only {c}" for c in asked.only), *(f"--exclude {c}" for c in asked.exclude)]
+    )
 
 
-def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
+def _rows_by(asked: Asked) -> list[str]:
+    """Return the settings that make the rows; none means encoder and permutation."""
+    names = names_of(asked.factorial)
+    if not asked.by:
+        return [] if set(names) <= {*VARIANT} else names
+    if lacking := [name for name in names if name not in asked.by]:
+        raise UserError(
+            f"--factorial {' '.join(asked.factorial)}: rows are made by {', '.join(asked.by)}; "
+            f"add it: --by {' '.join([*asked.by, *lacking])}"
+        )
+    return [*asked.by]
 
 
-def _largest(runs: list[Run], mix_code: bool) -> tuple[list[Run], list[Run]]:
-    groups: dict[tuple[str, str], list[Run]] = {}
-    for run in runs:
-        settings = json.dumps(shared(run.config), sort_keys=True, default=str)
-        groups.setdefault((settings, "" if mix_code else run.code), []).append(run)
-    if not groups:
-        return [], []
-
-    def size(key: tuple[str, str]) -> tuple[int, int, str, tuple[str, str]]:
-        members = groups[key]
-        finished = sum(run.state == FINISHED for run in members)
-        return finished, len(members), max(run.created for run in members), key
-
-    chosen = groups[max(groups, key=size)]
-    return chosen, _without(runs, chosen)
+def _square(cohorts: Mapping[str, Cohort], asked: Asked) -> Square | None:
+    if asked.factorial:
+        return factorial(list(cohorts.values()), asked.factorial)
+    return None if asked.by else paper_square(cohorts, asked.paper)
 
 
-def _without(runs: list[Run], some: list[Run]) -> list[Run]:
-    gone = {id(run) for run in some}
-    return [run for run in runs if id(run) not in gone]
+def _against(cohorts: Mapping[str, Cohort], wanted: str) -> str:
+    """Return the name of the baseline: the row that is asked for, or the nearest to defaults."""
+    if wanted:
+        names = {name: (name, cohort.row.label) for name, cohort in cohorts.items()}
+        found = [name for name, known in names.items() if wanted in known]
+        found = found or [n for n, known in names.items() if any(wanted in text for text in known)]
+        if len(found) != 1:
+            raise unknown("baseline", wanted, [cohort.row.label for cohort in cohorts.values()])
+        return found[0]
+    usual = defaults()
 
+    def apart(name: str) -> int:
+        if not cohorts[name].runs:
+            return len(usual)
+        mine = settings(cohorts[name].runs[0])
+        return sum(same(mine.get(key)) != same(usual[key]) for key in usual if key != "seed")
 
-def _difference(run: Run, other: Run, mix_code: bool) -> str:
-    said = _differences(_told(run.config), _told(other.config))
-    if not mix_code and run.code != other.code:
-        said.append(f"other code: {_commit(run)} instead of {_commit(other)}")
-    return ", ".join(said)
-
-
-def _told(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Add what cannot change a result, but is what people know runs by."""
-    return shared(config) | {"budget.name": config["budget"].get("name")}
-
-
-def _differences(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
-    """Name the first settings that differ."""
-    names = sorted(n for n in mine.keys() | theirs.keys() if mine.get(n) != theirs.get(n))
-    names.sort(key=lambda name: name != "budget.name")
-    said = [f"{n} = {_short(mine, n)} instead of {_short(theirs, n)}" for n in names[:SHOWN]]
-    if len(names) > SHOWN:
-        said.append(f"and {len(names) - SHOWN} more settings")
-    return said
-
-
-def _short(settings: Mapping[str, Any], name: str) -> str:
-    text = str(settings.get(name))
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
-
-
-def _commit(run: Run) -> str:
-    return (run.commit or "unknown")[:10] + (" with changes" if run.dirty else "")
-
-
-def _once(runs: list[Run], teachers: set[str]) -> tuple[list[Run], list[LeftOut]]:
-    """Count every variant and seed once: the most complete run, then a teacher, then the first."""
-
-    def progress(run: Run) -> tuple[bool, bool, int, bool]:
-        return run.state == FINISHED, run.evaluation is not None, run.iteration, run.id in teachers
-
-    best: dict[tuple[str, int], Run] = {}
-    for run in runs:
-        key = run.variant, run.seed
-        if key not in best or progress(run) > progress(best[key]):
-            best[key] = run
-    kept = sorted(best.values(), key=lambda run: (run.seed, run.id))
-    doubles = [
-        LeftOut(run.id, f"the same run as {best[run.variant, run.seed].id}, which is counted")
-        for run in runs
-        if run is not best[run.variant, run.seed]
-    ]
-    return kept, doubles
+    return min(cohorts, key=apart, default="")
 
 
 def _same_evaluation(runs: list[Run]) -> tuple[list[Run], list[LeftOut]]:
@@ -206,7 +244,7 @@ def _same_evaluation(runs: list[Run]) -> tuple[list[Run], list[LeftOut]]:
 
 def _objection(run: AnyRun, made: Evaluation, usual: Mapping[str, Any]) -> str:
     """Say what an evaluation was made with that others were not; empty if all are alike."""
-    said = ", ".join(_differences(made.settings, usual))
+    said = ", ".join(differences(made.settings, usual))
     if not said and made.iteration != run.iteration:
         said = f"iteration {made.iteration} instead of {run.iteration}"
     return said

@@ -13,7 +13,7 @@ from analysis.frames import Run
 from analysis.study import Study
 from s2m.console.errors import UserError, unknown
 from s2m.run.rates import Count
-from s2m.run.status import FINISHED
+from s2m.run.status import FAILED, FINISHED
 
 RULE = ("no-drop rate", "strict rate", "earliest", "lower seed")
 
@@ -45,6 +45,8 @@ class Choice:
     k: int
     instead: Run | None = None
     """The run that somebody wants to teach in place of the best one."""
+    partial: tuple[str, ...] = ()
+    """Runs that have not ended, one of which may turn out to be better."""
 
     @property
     def best(self) -> Candidate:
@@ -78,11 +80,12 @@ def choose(study: Study) -> Choice | None:
     if not found:
         return None
     ranking = sorted(found, key=lambda candidate: candidate.key)
+    partial = tuple(run.name for run in study.runs if run.state not in (FINISHED, FAILED))
     if len(ranking) == 1:
-        return Choice(ranking, "the only candidate", k)
+        return Choice(ranking, "the only candidate", k, partial=partial)
     pairs = zip(RULE, ranking[0].key, ranking[1].key, strict=False)
     decided = next((name for name, a, b in pairs if a != b), "order of the folders")
-    return Choice(ranking, decided, k)
+    return Choice(ranking, decided, k, partial=partial)
 
 
 def override(choice: Choice | None, study: Study, name: str) -> Choice:
@@ -98,7 +101,7 @@ def override(choice: Choice | None, study: Study, name: str) -> Choice:
         raise unknown("teacher", name, [run.name for run in runs])
     if choice is None:
         raise UserError(f"--teacher {name}: no run was evaluated yet, there is nothing to override")
-    return replace(choice, instead=None if found[0] is choice.best.run else found[0])
+    return replace(choice, instead=None if found[0] is choice.best.run else found[0], partial=())
 
 
 def _is_at(run: Run, name: str) -> bool:

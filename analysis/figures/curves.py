@@ -17,8 +17,8 @@ from analysis.figures.draw import (
     new_figure,
     say,
 )
-from analysis.frames import Run
-from analysis.paper import published
+from analysis.frames import SYMMETRY, Run
+from analysis.measure import Metric
 from analysis.study import Study
 from s2m.config.curriculum import CRITERIA
 
@@ -29,8 +29,8 @@ LEAST = 1e-10
 TITLES = {
     "length_ratio": "episode length / longest",
     "margin": "support margin",
-    "dangerous": "part of dangerous steps",
-    "edge": "part of steps with a ball outside",
+    "dangerous": "fraction of dangerous steps",
+    "edge": "fraction of steps with a ball outside",
     "linear_error": "velocity error, m/s",
     "yaw_error": "yaw rate error, rad/s",
 }
@@ -66,113 +66,131 @@ def threshold_steps(run: Run, name: str) -> tuple[list[float], list[float]]:
     return [*(a for a, _ in kept), end], [*(b for _, b in kept), kept[-1][1]]
 
 
-def criteria(study: Study) -> Drawing:
-    """Return the six promotion criteria of a typical run of PFDS with thresholds and promotions."""
-    cohort = study.cohorts[published()["seeds"]["variant"]]
+def criteria(study: Study) -> Drawing | None:
+    """Return the six promotion criteria of a typical run of the baseline, and its promotions."""
+    cohort = study.baseline
     run = representative(cohort)
+    if run is None:
+        return None
 
     def paint() -> Figure:
         figure, grid = new_figure(3.6, 3, 2, sharex=True)
         for axes, name in zip(grid.flat, CRITERIA, strict=True):
             axes.set_title(TITLES[name])
-            if run is None:
-                say(axes, cohort.missing)
-                continue
             if not _plot(axes, run, f"criteria/{name}", color=cohort.row.colour, lw=0.9):
                 say(axes, EMPTY)
-            axes.step(*threshold_steps(run, name), where="post", color=THRESHOLD, ls="--", lw=1.0)
+            axes.step(*threshold_steps(run, name), where="post", color=THRESHOLD, lw=0.9)
             for at in run.levels.values():
                 axes.axvline(at, color="0.5", ls=":", lw=0.8)
         for axes in grid[-1]:
             iteration_axis(axes, max(study.budget, 1))
         return figure
 
-    who = f"the run {run.name}" if run else "a run (none is finished)"
     return Drawing(
         "criteria",
         "Promotion criteria",
-        f"The six criteria of {who} of PFDS, whose time to five balls is the median of its seeds. "
-        "Dashed: threshold of the level; dotted: promotions. All six must hold at once.",
+        f"The six criteria of {run.name}, whose time to five balls is in the middle of the seeds "
+        f"of {cohort.row.label}; a line is broken where a window had no value. Red: threshold of "
+        "the level; dotted: promotions. All six must hold at once.",
         paint,
-        [run.id] if run else [],
+        [run.id],
     )
 
 
-def diagnostic(study: Study) -> Drawing:
-    """Return margin and episode length of DSHC and PFDS, with and without permutation."""
-    signals = ("margin", "length_ratio")
-    columns = {"permuted": ("dshc", "pfds"), "not permuted": ("dshc_off", "pfds_off")}
-    cohorts = [study.cohorts[variant] for pair in columns.values() for variant in pair]
+def diagnostic(study: Study) -> Drawing | None:
+    """Return margin and episode length of the four cells of the 2 x 2, one column per setting."""
+    square, signals = study.square, ("margin", "length_ratio")
+    if square is None or not any(representative(cohort) for cohort in square.cohorts):
+        return None
 
     def paint() -> Figure:
         figure, grid = new_figure(3.4, 2, 2, sharex=True, sharey="row")
-        for (title, pair), column in zip(columns.items(), grid.T, strict=True):
-            column[0].set_title(f"slots {title}")
+        for i, column in enumerate(grid.T):
+            column[0].set_title(square.second.words[i])
             for axes, signal in zip(column, signals, strict=True):
-                # Dashes tell the encoder here, as in the paper: each panel has one setting.
-                drawn = [
-                    _trace(axes, cohort, f"criteria/{signal}", style)
-                    for cohort, style in zip(map(study.cohorts.get, pair), ("--", "-"), strict=True)
-                    if cohort is not None
-                ]
+                drawn = [_trace(axes, pair[i], f"criteria/{signal}") for pair in square.cells]
                 if not any(drawn):
                     say(axes, EMPTY)
-                _limits(axes, study, signal)
+                for pair in square.cells:
+                    _limits(axes, pair[i], signal)
             iteration_axis(column[-1], max(study.budget, 1))
         for axes, signal in zip(grid[:, 0], signals, strict=True):
             axes.set_ylabel(TITLES[signal])
-        for variant in columns["permuted"]:
-            style = "--" if variant == "dshc" else "-"
-            row = study.cohorts[variant].row
-            grid[0, 0].plot([], [], color=row.colour, ls=style, label=row.label)
-        grid[0, 0].plot([], [], color="0.4", lw=0.8, ls=":", label="thresholds k → k+1")
+        for word, (cohort, _) in zip(square.first.words, square.cells, strict=True):
+            grid[0, 0].plot([], [], color=cohort.row.colour, label=word)
+        grid[0, 0].plot([], [], color="0.4", lw=0.9, ls=":", label="threshold in force")
         figure.legend(loc="outside lower center", ncols=3)
         return figure
 
     return Drawing(
         "diagnostic",
-        "Slot shortcut",
-        "Two of the promotion criteria of DSHC (dashed) and PFDS (solid), with slots permuted and "
-        f"not: {EACH} that is finished. A run that keeps the episode length high but not the "
-        "margin is stuck by the conjunction of criteria, not by dropping balls.",
+        "Slot shortcut" if square.of_encoders else "Criteria in the 2 × 2",
+        f"Two of the promotion criteria of {' and '.join(square.first.words)}; left "
+        f"{square.second.words[0]}, right {square.second.words[1]}: {EACH} that is finished, "
+        "broken where a window had no value. Dotted: the threshold of the level that the run in "
+        "the middle had. A run that keeps the episode length high but not the margin is stuck by "
+        "the conjunction of criteria, not by dropping balls.",
         paint,
-        [run.id for cohort in cohorts for run in cohort.finished],
+        [run.id for cohort in square.cohorts for run in cohort.finished],
     )
 
 
 def _plot(axes: Axes, run: Run, metric: str, **style: Any) -> bool:
-    """Draw a metric of a run and tell whether it has any value."""
-    x, y = run.curves.get(metric)
-    axes.plot(x, y, marker="." if len(x) == 1 else None, **style)
-    return len(x) > 0
+    """Draw a metric of a run, broken where it has no value; tell whether it has any."""
+    values = run.curves.metrics.get(metric, np.empty(0))
+    known = np.isfinite(values)
+    if known.any():
+        alone = known.sum() == 1
+        axes.plot(run.curves.iteration, values, marker="." if alone else None, **style)
+    return bool(known.any())
 
 
-def _trace(axes: Axes, cohort: Cohort, metric: str, style: str) -> bool:
+def _trace(axes: Axes, cohort: Cohort, metric: str) -> bool:
     """Draw a metric of the finished seeds and tell whether any of them has a value."""
-    runs = cohort.finished[:MOST_LINES]
-    look: dict[str, Any] = {"color": cohort.row.colour, "ls": style, "lw": 0.8, "alpha": 0.8}
+    row, runs = cohort.row, cohort.finished[:MOST_LINES]
+    look: dict[str, Any] = {"color": row.colour, "ls": row.dashes, "lw": 0.8, "alpha": 0.8}
     return any([_plot(axes, run, metric, **look) for run in runs])
 
 
-def _limits(axes: Axes, study: Study, signal: str) -> None:
-    """Draw the thresholds of a signal, each with the level it leads from."""
-    limit = study.config["curriculum"][signal] if study.config else []
-    values = limit if isinstance(limit, list | tuple) else [limit]
-    for value in sorted(set(values)):
-        axes.axhline(value, color="0.4", lw=0.7, ls=":")
-        levels = [k for k, other in enumerate(values, start=1) if other == value]
-        if len(levels) == 1 and len(values) > 1:
-            name = f"{levels[0]}→{levels[0] + 1}"
-            axes.annotate(
-                name, (1.0, value), xycoords=("axes fraction", "data"), xytext=(2, 0),
-                textcoords="offset points", va="center", fontsize=5.5, color="0.4",
-                annotation_clip=False,
-            )  # fmt: skip
+def _limits(axes: Axes, cohort: Cohort, signal: str) -> None:
+    """Draw the threshold that was in force for the run in the middle of a row."""
+    run = representative(cohort)
+    if run is not None:
+        x, y = threshold_steps(run, signal)
+        axes.step(x, y, where="post", color=cohort.row.colour, ls=":", lw=0.9)
 
 
-def symmetry(study: Study) -> Drawing:
+def training(study: Study, metric: Metric) -> Drawing | None:
+    """Return a metric of training over iterations: every row's median, range and runs."""
+    cohorts = [cohort for cohort in study.cohorts.values() if cohort.runs]
+    has = [run for one in cohorts for run in one.runs if len(run.curves.get(metric.column)[0])]
+    if metric.of_episodes or not has:
+        return None
+
+    def paint() -> Figure:
+        figure, ((axes,),) = new_figure(2.7)
+        for cohort in cohorts:
+            _median_curve(axes, cohort, metric.column, band=True)
+        iteration_axis(axes, max(study.budget, 1))
+        axes.set_ylabel(metric.column)
+        figure.legend(loc="outside lower center", ncols=3)
+        return figure
+
+    return Drawing(
+        f"training-{metric.slug}",
+        f"{metric.column} in training",
+        f"{metric.column} over training. Thick: median of the finished seeds; band: their range; "
+        f"thin: {EACH}.",
+        paint,
+        [run.id for run in has],
+    )
+
+
+def symmetry(study: Study) -> Drawing | None:
     """Return how much actions change under slot permutations, over training."""
     cohorts = list(study.cohorts.values())
+    if not any(len(run.curves.get(SYMMETRY[1])[0]) for one in cohorts for run in one.runs):
+        return None
     panels = {"symmetry/diag_mean": "all frames alike (G_diag)",
               "symmetry/frame_mean": "each frame by itself (G_frame)"}  # fmt: skip
 
@@ -180,7 +198,7 @@ def symmetry(study: Study) -> Drawing:
         figure, (grid,) = new_figure(2.7, columns=2, sharey=True)
         for axes, (metric, title) in zip(grid, panels.items(), strict=True):
             for cohort in cohorts:
-                _median_curve(axes, cohort, metric, axes is grid[0])
+                _median_curve(axes, cohort, metric, LEAST, axes is grid[0])
             axes.set_title(title)
             axes.set_yscale("log")
             # Plain labels: setting 10^-8 as mathematics takes a third of the time of this figure.
@@ -203,15 +221,27 @@ def symmetry(study: Study) -> Drawing:
     )
 
 
-def _median_curve(axes: Axes, cohort: Cohort, metric: str, labelled: bool) -> None:
+def _median_curve(
+    axes: Axes,
+    cohort: Cohort,
+    metric: str,
+    least: float = -np.inf,
+    labelled: bool = True,
+    band: bool = False,
+) -> None:
+    """Draw the median of the finished seeds, thinly every run, and perhaps the seeds' range."""
     style: dict[str, Any] = {"color": cohort.row.colour, "ls": cohort.row.dashes}
     curves = [run.curves.get(metric) for run in cohort.runs]
-    curves = [(x, np.maximum(y, LEAST)) for x, y in curves if len(x)]
+    curves = [(x, np.maximum(y, least)) for x, y in curves if len(x)]
     for x, y in curves[:MOST_LINES]:
         axes.plot(x, y, lw=0.5, alpha=0.4, **style)
     x, middle = np.empty(0), np.empty(0)
     done = [run.curves.get(metric) for run in cohort.finished if len(run.curves.get(metric)[0])]
     if done:
         x = done[0][0]
-        middle = np.median([np.interp(x, a, np.maximum(b, LEAST)) for a, b in done], axis=0)
+        levels = [np.interp(x, a, np.maximum(b, least)) for a, b in done]
+        middle = np.median(levels, axis=0)
+        if band and len(levels) > 1:
+            low, high = np.min(levels, axis=0), np.max(levels, axis=0)
+            axes.fill_between(x, low, high, color=cohort.row.colour, alpha=0.12, lw=0)
     axes.plot(x, middle, lw=1.6, label=legend_label(cohort) if labelled else None, **style)

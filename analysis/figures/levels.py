@@ -15,14 +15,11 @@ from analysis.figures.draw import (
     level_axis,
     level_grid,
     new_figure,
-    say,
 )
-from analysis.paper import published
 from analysis.stats.survival import kaplan_meier
 from analysis.study import Study
 
 SHIFTED = "Curves are shifted slightly, so that equal ones lie side by side."
-SQUARE = ("dshc", "dshc_off", "pfds", "pfds_off")
 
 
 def _names(cohorts: list[Cohort]) -> list[str]:
@@ -80,9 +77,14 @@ def progression(study: Study) -> Drawing:
     )
 
 
-def ablation(study: Study) -> Drawing:
+def ablation(study: Study) -> Drawing | None:
     """Return the mean level of the four cells of the 2 x 2."""
-    cohorts = [study.cohorts[variant] for variant in SQUARE]
+    if study.square is None:
+        return None
+    cohorts = study.square.cohorts
+    what = "Encoder and slot permutation (dashed: off)"
+    if not study.square.of_encoders:
+        what = f"{study.square.first.name} and {study.square.second.name}"
 
     def paint() -> Figure:
         return _paint_levels(study, cohorts, 2.6, lambda levels: levels.mean(axis=0))
@@ -90,24 +92,22 @@ def ablation(study: Study) -> Drawing:
     return Drawing(
         "ablation",
         "2 × 2 ablation",
-        "Encoder and slot permutation (dashed: off). Thick: mean level of the finished seeds; "
-        f"thin: {EACH}. {SHIFTED}",
+        f"{what}. Thick: mean level of the finished seeds; thin: {EACH}. {SHIFTED}",
         paint,
         _names(cohorts),
     )
 
 
-def seed_band(study: Study) -> Drawing:
-    """Return mean, one standard deviation and range of the level over the seeds of PFDS."""
-    cohort = study.cohorts[published()["seeds"]["variant"]]
+def seed_band(study: Study) -> Drawing | None:
+    """Return mean, one standard deviation and range of the level over the baseline's seeds."""
+    cohort = study.baseline
+    if not cohort.finished:
+        return None
 
     def paint() -> Figure:
         figure, ((axes,),) = new_figure(2.4)
         iteration_axis(axes, max(study.budget, 1))
         level_axis(axes, study)
-        if not cohort.finished:
-            say(axes, cohort.missing)
-            return figure
         x, levels = level_grid(cohort.finished, study.budget)
         mean, colour = levels.mean(axis=0), cohort.row.colour
         axes.fill_between(
@@ -135,7 +135,7 @@ def seed_band(study: Study) -> Drawing:
 
 
 def survival(study: Study) -> Drawing:
-    """Return Kaplan-Meier curves: which part of the runs has reached 3 and 5 balls."""
+    """Return Kaplan-Meier curves: which fraction of the runs has reached 3 and 5 balls."""
     cohorts = list(study.cohorts.values())
 
     def paint() -> Figure:
@@ -160,15 +160,15 @@ def survival(study: Study) -> Drawing:
             iteration_axis(axes, study.budget)
             axes.set_title(f"reached {k} balls")
             axes.set_ylim(-0.04, 1.04)
-        panels[0].set_ylabel("part of the runs")
+        panels[0].set_ylabel("fraction of the runs")
         figure.legend(loc="outside lower center", ncols=3)
         return figure
 
     return Drawing(
         "survival",
         "Time to a level",
-        "Part of the finished runs that have reached 3 and 5 balls (Kaplan-Meier). A tick at the "
-        f"end: some runs had not arrived when their budget was spent. {SHIFTED}",
+        "Fraction of the finished runs that have reached 3 and 5 balls (Kaplan-Meier). A tick at "
+        f"the end: some runs had not arrived when their budget was spent. {SHIFTED}",
         paint,
         [run.id for cohort in cohorts for run in cohort.finished],
     )

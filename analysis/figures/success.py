@@ -1,13 +1,16 @@
 """The figure of success rates: every variant, one to five balls, strict / no-drop / fail."""
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from analysis.figures.draw import Drawing, new_figure, say
+from analysis.stats.robust import profile
 from analysis.study import Study
 
 COLUMNS = 4
+LIMITS = np.linspace(0, 1, 101)
 STRICT, NO_DROP, FAIL = "#0072B2", "#E69F00", "#D55E00"
 # Hatches for whoever sees no colours, or prints without.
 PARTS = (("strict", STRICT, ""), ("no-drop, not strict", NO_DROP, "///"), ("fail", FAIL, "xxx"))
@@ -31,9 +34,11 @@ def bar_handles() -> list[Patch]:
     ]
 
 
-def success(study: Study) -> Drawing:
+def success(study: Study) -> Drawing | None:
     """Return stacked bars over the pooled episodes, with the no-drop rate of each seed as a dot."""
     cohorts = list(study.cohorts.values())
+    if not any(cohort.evaluated for cohort in cohorts):
+        return None
     balls = range(1, study.top + 1)
 
     def paint() -> Figure:
@@ -74,4 +79,39 @@ def success(study: Study) -> Drawing:
         "Dots: no-drop rate of each seed.",
         paint,
         [run.id for cohort in cohorts for run in cohort.evaluated],
+    )
+
+
+def profiles(study: Study) -> Drawing | None:
+    """Return performance profiles: the fraction of seeds and levels above each no-drop rate."""
+    balls = range(1, study.top + 1)
+    found = {}
+    for cohort in study.cohorts.values():
+        runs = [run for run in cohort.evaluated if run.rates.keys() >= set(balls)]
+        rates = [[run.rates[k].count("no_drop").rate for k in balls] for run in runs]
+        if len(rates) > 1:
+            found[cohort.row] = np.array(rates), [run.id for run in runs]
+    if not found:
+        return None
+
+    def paint() -> Figure:
+        figure, ((axes,),) = new_figure(2.7)
+        for row, (rates, _) in found.items():
+            middle, low, high = profile(rates, LIMITS)
+            label = f"{row.label} (n = {len(rates)})"
+            axes.fill_between(100 * LIMITS, low, high, color=row.colour, alpha=0.12, lw=0)
+            axes.step(100 * LIMITS, middle, color=row.colour, ls=row.dashes, label=label)
+        axes.set(xlabel="no-drop rate τ, %", ylabel="fraction with a rate above τ")
+        axes.set(xlim=(50, 100), ylim=(-0.02, 1.02))
+        figure.legend(loc="outside right upper")
+        return figure
+
+    return Drawing(
+        "profiles",
+        "Performance profiles",
+        f"Fraction of seeds and numbers of balls (1 to {study.top}) with a no-drop rate above τ: a "
+        "higher curve is better at every standard. Bands: 95% bootstrap, runs drawn with "
+        "replacement for each number of balls.",
+        paint,
+        [name for _, names in found.values() for name in names],
     )

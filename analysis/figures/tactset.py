@@ -1,5 +1,9 @@
 """Figures of the tactile student: beside its teacher, and round by round."""
 
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.figures.draw import Drawing, new_figure, say
@@ -8,6 +12,7 @@ from analysis.frames import StudentRun
 from analysis.paper import published
 from analysis.study import Study
 from analysis.teacher import choose
+from s2m.run.rates import Count, wilson
 
 COLOURS = ("#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00")
 """Of one to five balls."""
@@ -28,16 +33,23 @@ def _runs(study: Study, student: StudentRun | None) -> list[str]:
     return [student.id, study.teacher_of(student).id] if student else []
 
 
-def tactset(study: Study) -> Drawing:
+def _whiskers(axes: Axes, x: Sequence[float], counts: Sequence[Count], **style: Any) -> None:
+    """Draw rates with their Wilson intervals."""
+    ends = [wilson(count) for count in counts]
+    y = [100 * count.rate for count in counts]
+    below = [100 * (c.rate - e.low) for c, e in zip(counts, ends, strict=True)]
+    above = [100 * (e.high - c.rate) for c, e in zip(counts, ends, strict=True)]
+    axes.errorbar(x, y, [below, above], capsize=1.5, elinewidth=0.7, **style)
+
+
+def tactset(study: Study) -> Drawing | None:
     """Return the bars of student and teacher for one to five balls."""
     student = shown(study)
+    if student is None:
+        return None
 
     def paint() -> Figure:
         figure, (panels,) = new_figure(2.3, columns=2, sharey=True)
-        if student is None:
-            for axes in panels:
-                say(axes, "no student yet")
-            return figure
         teacher = study.teacher_of(student)
         parts = {"teacher": teacher, "student": student}
         for axes, (who, run) in zip(panels, parts.items(), strict=True):
@@ -49,6 +61,8 @@ def tactset(study: Study) -> Drawing:
                 continue
             for k, rates in run.rates.items():
                 draw_bar(axes, k, rates.count("strict").rate, rates.count("no_drop").rate)
+            kept = [rates.count("no_drop") for rates in run.rates.values()]
+            _whiskers(axes, list(run.rates), kept, fmt="none", ecolor="black")
         theirs = published()["tactset"]
         panels[1].plot(
             list(theirs), [rates["no_drop"] for rates in theirs.values()], "D", color="black",
@@ -64,38 +78,40 @@ def tactset(study: Study) -> Drawing:
         "TactSet beside its teacher",
         "Success of the teacher, which sees the balls, and of the student, which feels them, from "
         "the same starts. Blue: never near the edge (strict); orange: nothing dropped, but near "
-        "the edge; red: failed. Diamonds: no-drop rates that the paper gives for its student.",
+        "the edge; red: failed. Whiskers: 95% Wilson interval of no-drop over the episodes of this "
+        "one policy. Diamonds: no-drop rates that the paper gives for its student.",
         paint,
         _runs(study, student),
     )
 
 
-def rounds(study: Study) -> Drawing:
+def rounds(study: Study) -> Drawing | None:
     """Return no-drop rates after behaviour cloning and after each round of DAgger."""
     student = shown(study)
+    if student is None or not student.rounds:
+        return None
+    n = int(student.config["distill"]["round_episodes"])
 
     def paint() -> Figure:
         figure, ((axes,),) = new_figure(2.5)
         axes.set(xlabel="round (0: behaviour cloning)", ylabel="no-drop, %", ylim=(-2, 102))
-        if student is None or not student.rounds:
-            say(axes, "no round yet")
-            return figure
         for k, colour in zip(range(1, study.top + 1), COLOURS, strict=False):
-            y = [100 * rates[k] for rates in student.rounds if k in rates]
+            kept = [Count(round(rates[k] * n), n) for rates in student.rounds if k in rates]
             label = "1 ball" if k == 1 else f"{k} balls"
-            axes.plot(range(len(y)), y, "o-", color=colour, ms=3.5, label=label)
+            # Side by side: whiskers on one place would hide each other.
+            at = [i + 0.06 * (k - 3) for i in range(len(kept))]
+            _whiskers(axes, at, kept, fmt="o-", color=colour, ms=3, lw=1.1, label=label)
         axes.set_xticks(range(int(student.config["distill"]["rounds"])))
         figure.legend(loc="outside right center")
         return figure
 
-    n = student.config["distill"]["round_episodes"] if student else 0
     return Drawing(
         "rounds",
         "Behaviour cloning and DAgger",
         f"No-drop success after each round, on {n} episodes per number of balls (from the same "
-        "starts after every round, others than those of the tables). In round 0 the student has "
-        "only seen the teacher drive; in each later one it drives and the teacher says what it "
-        "would have done.",
+        "starts after every round, others than those of the tables), with 95% Wilson intervals. In "
+        "round 0 the student has only seen the teacher drive; in each later one it drives and the "
+        "teacher says what it would have done.",
         paint,
         _runs(study, student),
     )

@@ -31,6 +31,7 @@ def read_evaluation(folder: RunFolder) -> tuple[Evaluation | None, str]:
                 settings=dict(result["settings"]),
                 reported=_reported(folder, result),
                 selection=_read(folder, result, "selection"),
+                file=_beside(folder, result["episodes"]),
             ),
             "",
         )
@@ -68,6 +69,13 @@ def _reported(folder: RunFolder, result: dict[str, Any]) -> dict[int, KRates]:
     if counts != result.get("successes", counts):
         raise UserError("its episodes are damaged: they do not add up to those in evaluate.json")
     return found
+
+
+def read_rows(path: Path) -> pyarrow.Table:
+    """Return the episodes of a file, a row for each, but for the name of their run."""
+    with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
+        names = [name for name in file.schema_arrow.names if name != "run"]
+        return file.read(names, use_threads=False)
 
 
 def summarise(path: Path) -> dict[int, KRates]:

@@ -1,7 +1,7 @@
 """Runs from run folders: the source that is always there."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +25,23 @@ from s2m.run.seal import sum_in
 from s2m.run.status import FINISHED, standing
 
 TIME = "time/iteration"
-READ = (*(f"criteria/{name}" for name in CRITERIA), *SYMMETRY, LEVEL, TIME)
+LEARNING = ("reward/mean", "loss/value", "policy/std")
+READ = (*(f"criteria/{name}" for name in CRITERIA), *LEARNING, *SYMMETRY, LEVEL, TIME)
 """Metrics that some table or figure shows; the others stay on disk."""
 
 Watch = Callable[[Iterable[RunFolder], int], Iterable[RunFolder]]
 
 
 def load(
-    root: Path, experiment: str | None = None, watch: Watch = lambda runs, total: runs
+    root: Path,
+    experiment: str | None = None,
+    watch: Watch = lambda runs, total: runs,
+    metrics: Collection[str] = (),
 ) -> Frames:
-    """Read all runs below a folder; `watch` may show the progress."""
+    """Read all runs below a folder; `watch` may show the progress.
+
+    `metrics` are read besides those that tables and figures always show.
+    """
     if not root.is_dir():
         raise UserError(f"{root} is no folder; runs are kept in ./runs unless root= says otherwise")
     folders = [f for f in find_runs(root) if experiment in (None, f.path.parent.name)]
@@ -48,19 +55,19 @@ def load(
             if folder.kind is STUDENT:
                 students.append(read_student(folder, name))
             else:
-                runs.append(_read(folder, name))
+                runs.append(_read(folder, name, [*READ, *metrics]))
         except Exception as error:  # whatever is wrong with one folder, the others are read
             unread.append(LeftOut(name, complaint(error)))
     return Frames(runs, unread, students)
 
 
-def _read(folder: RunFolder, name: str) -> Run:
+def _read(folder: RunFolder, name: str, metrics: Collection[str]) -> Run:
     identity, config = folder.identity, folder.config()
     check_config(config)
     result = folder.result("train")
     events = Events(folder).read()
     start = int(config["curriculum"]["start"])
-    levels, curves, seconds, last = _measured(folder, result, events, start)
+    levels, curves, seconds, last = _measured(folder, result, events, start, metrics)
     state, reason = standing(folder, events)
     evaluation, remark = read_evaluation(folder) if result else (None, "")
     return Run(
@@ -102,10 +109,14 @@ def _last_checkpoint(folder: RunFolder) -> str:
 
 
 def _measured(
-    folder: RunFolder, result: dict[str, Any] | None, events: list[Event], start: int
+    folder: RunFolder,
+    result: dict[str, Any] | None,
+    events: list[Event],
+    start: int,
+    metrics: Collection[str],
 ) -> tuple[Levels, Curves, float | None, int]:
     """Return level changes, thinned curves, seconds of all iterations and the last iteration."""
-    table = read_metrics(folder, READ, result)
+    table = read_metrics(folder, metrics, result)
     # The result is proof of the level changes; until then events and metrics tell of them.
     levels = level_changes(events, table, start)
     if result is not None:

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ def load(
     experiment: str | None = None,
     cache: Path = CACHE,
     watch: Any = lambda runs, total, what="": runs,
+    metrics: Collection[str] = (),
 ) -> Frames:
     """Fetch what is new of the project's runs, and read all of them."""
     entity, name = split(project)
@@ -55,7 +57,7 @@ def load(
                 unread.append(LeftOut(key, complaint(error)))
                 shutil.rmtree(root / "runs" / key, ignore_errors=True)
     _forget_others(root / "runs", {*wanted} - {item.id for item in unread})
-    frames = local.load(root / "runs")
+    frames = local.load(root / "runs", metrics=metrics)
     links = {name: str(run.url) for name, run in runs.items()}
     read = [replace(run, link=links[run.id]) for run in frames.runs]
     students = [replace(student, link=links[student.id]) for student in frames.students]

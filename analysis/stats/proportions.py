@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
+from scipy.special import stdtrit
+
 from s2m.run.rates import Count, Interval, wilson, z_value
 
 
@@ -87,6 +89,30 @@ def fisher(a: Count, b: Count) -> float:
     seen = ways(a.hits)
     possible = range(max(0, hits - b.n), min(hits, a.n) + 1)
     return sum(ways(x) for x in possible if ways(x) <= seen) / math.comb(total, hits)
+
+
+def new_run(counts: Sequence[Count], n: int, level: float = 0.95) -> Interval:
+    """Return where the rate of one more run lies, judged in n episodes: a prediction interval.
+
+    Runs differ by their seed, and n episodes say little more than the runs' own: both are added on
+    the arcsine scale of Anscombe, on which the chance of episodes is the same at all rates.
+    """
+    seen = [math.asin(math.sqrt((c.hits + 3 / 8) / (c.n + 3 / 4))) for c in counts]
+    m = len(seen)
+    if m < 2:
+        raise ValueError("one run does not tell how runs differ")
+    centre = sum(seen) / m
+    spread = sum((x - centre) ** 2 for x in seen) / (m - 1)
+    chance = sum(1 / (4 * c.n + 2) for c in counts) / m
+    between = max(0.0, spread - chance)
+    variance = between * (1 + 1 / m) + chance / m + 1 / (4 * n + 2)
+    half = float(stdtrit(m - 1, (1 + level) / 2)) * math.sqrt(variance)
+    low, high = max(0.0, centre - half), min(math.pi / 2, centre + half)
+
+    def back(x: float) -> float:
+        return min(1.0, max(0.0, (math.sin(x) ** 2 * (n + 3 / 4) - 3 / 8) / n))
+
+    return Interval(back(low), back(high))
 
 
 def episodes_needed(p: float, q: float, power: float = 0.8, level: float = 0.95) -> int:

@@ -7,16 +7,17 @@ from typing import Any
 
 from analysis.cohort import Cohort
 from analysis.frames import Run
-from analysis.rows import PAPER
-from analysis.stats.contrasts import contrast, holm
-from analysis.stats.proportions import combination, episodes_needed, fisher
+from analysis.stats.contrasts import contrast
+from analysis.stats.proportions import episodes_needed, fisher
 from analysis.stats.survival import DRAWN, is_exact, logrank, smallest_p
 from analysis.study import Study
+from analysis.tables.estimates import METRIC, correct, difference, significance
 from analysis.tables.formats import p_value, signed
 from analysis.tables.model import Cell, Line, Table, column, missing, plain, stacked
 from s2m.run.rates import Count, Interval
 
 SIGNS = {2: (1, -1), 4: (1, -1, -1, 1)}
+LOGRANK = "logrank_p"
 ONE_SIDED = "‡"
 NAMED = 20
 """Pairs of runs that a note names one by one."""
@@ -24,19 +25,17 @@ Comparison = tuple[str, list[Cohort]]
 """A name and the cells: two for a - b, four for (a - b) - (c - d)."""
 
 
-def _measure(name: str, cells: Sequence[Cohort], k: int, study: Study) -> dict[str, Any]:
+def measure(name: str, cells: Sequence[Cohort], k: int, study: Study) -> dict[str, Any]:
     """Return every number of one comparison; None where runs are missing."""
     weights = SIGNS[len(cells)]
     found: dict[str, Any] = {
         "comparison": name, "advance_to": k, "seeds": " ".join(str(len(c.finished)) for c in cells)
     }  # fmt: skip
     times = [[time.iteration for time in cell.times(k)] for cell in cells]
-    # All runs of a study have one budget: cut there, their mean is the restricted mean.
+    # All runs of a row have one budget: cut there, their mean is the restricted mean.
     iterations = contrast(times, weights) if all(times) else None
-    rates = [[c.rate for c in cell.counts(study.top, "no_drop")] for cell in cells]
-    seeds = contrast(rates, weights) if all(rates) else None
-    pooled = [cell.pooled(study.top, "no_drop") for cell in cells]
-    value, interval = combination(pooled, weights) if all(rates) else (math.nan, (None, None))
+    rates = [[c.rate for c in cell.counts(study.top, METRIC)] for cell in cells]
+    gap = difference(cells, weights, study.top) if all(rates) else None
     arrived = [Count(sum(t.reached for t in c.times(k)), len(c.finished)) for c in cells]
     two = len(cells) == 2 and all(times)
     return found | {
@@ -50,13 +49,11 @@ def _measure(name: str, cells: Sequence[Cohort], k: int, study: Study) -> dict[s
         "reached": " ".join(f"{c.hits}/{c.n}" for c in arrived),
         "reached_fisher_p": fisher(*arrived) if two else None,
         "no_drop_runs": " ".join(str(len(rate)) for rate in rates),
-        "no_drop_seeds": seeds.value if seeds else None,
-        "no_drop_seeds_low": seeds.interval.low if seeds else None,
-        "no_drop_seeds_high": seeds.interval.high if seeds else None,
-        "no_drop_seeds_one_sided": seeds.one_sided if seeds else None,
-        "no_drop_episodes": value,
-        "no_drop_episodes_low": interval[0],
-        "no_drop_episodes_high": interval[1],
+        "no_drop": gap.value if gap else None,
+        "no_drop_low": gap.interval.low if gap else None,
+        "no_drop_high": gap.interval.high if gap else None,
+        "no_drop_p": significance(rates, weights),
+        "no_drop_p_holm": None,
         "runs": " ".join(run.id for cell in cells for run in cell.finished),
     }
 
@@ -70,17 +67,20 @@ def _table(
     study: Study,
 ) -> Table:
     """Return a line per comparison: iterations to each of the levels, then success rates."""
-    measured = [[_measure(label, cells, k, study) for k in levels] for label, cells in comparisons]
+    measured = [[measure(label, cells, k, study) for k in levels] for label, cells in comparisons]
     records = [record for line in measured for record in line]
     tested = [record for record in records if record["logrank_p"] is not None]
     planned = len(levels) * sum(len(cells) == 2 for _, cells in comparisons)
-    adjusted = holm([record["logrank_p"] for record in tested], planned)
-    for record, p in zip(tested, adjusted, strict=True):
-        record["logrank_p_holm"] = p
+    correct(tested, "logrank_p", planned)
+    # The rates are the same for all levels: one test per comparison.
+    correct([line[0] for line in measured], "no_drop_p", len(comparisons))
+    for first, *others in measured:
+        for record in others:
+            record["no_drop_p_holm"] = first["no_drop_p_holm"]
     lines = []
     for (label, cells), (record, *others) in zip(comparisons, measured, strict=True):
         word = next((cell.missing for cell in cells if not cell.finished), "")
-        unjudged = [cell.unjudged for cell in cells if not cell.counts(study.top, "no_drop")]
+        unjudged = [cell.unjudged for cell in cells if not cell.counts(study.top, METRIC)]
         rates = unjudged[0] if unjudged else ""
         bound = len(cells) // 2
         lines.append(
@@ -93,13 +93,11 @@ def _table(
                         for at in (record, *others)
                         for cell in (
                             _signed(at, "iterations", word, bound * study.budget, 1, 0),
-                            missing(word) if at["iterations"] is None else _tested(at),
+                            missing(word) if at["iterations"] is None else tested_by(at, LOGRANK),
                         )
                     ),
-                    *(
-                        _resting(_signed(record, f"no_drop_{by}", rates, bound, 100, 1), record)
-                        for by in ("seeds", "episodes")
-                    ),
+                    _resting(_signed(record, METRIC, rates, bound, 100, 1), record),
+                    missing(rates) if rates else tested_by(record, "no_drop_p"),
                 ],
                 record["runs"].split(),
             )
@@ -111,7 +109,7 @@ def _table(
         [
             column("Comparison", align="l"), column("seeds"),
             *(column(head) for k in levels for head in (f"Adv. to {k}", "log-rank p (Holm)")),
-            column("no-drop, seeds (pp)"), column("no-drop, episodes (pp)"),
+            column("no-drop (pp)"), column("p (Holm)"),
         ],
         lines,
         notes=[*_notes(study, levels, records), *_holm(tested, planned)],
@@ -130,11 +128,11 @@ def _signed(
     return signed(value, interval, bound, scale, digits, mark)
 
 
-def _tested(record: dict[str, Any]) -> Cell:
+def tested_by(record: dict[str, Any], name: str) -> Cell:
     """Return a p-value and what Holm makes of it; nothing where nothing was tested."""
-    if record["logrank_p"] is None:
-        return plain("")
-    return stacked(plain(p_value(record["logrank_p"])), f"({p_value(record['logrank_p_holm'])})")
+    if record[name] is None:
+        return plain("–")
+    return stacked(plain(p_value(record[name])), f"({p_value(record[f'{name}_holm'])})")
 
 
 def _sides(counts: str) -> str:
@@ -154,18 +152,18 @@ def _notes(study: Study, levels: Sequence[int], records: list[dict[str, Any]]) -
     notes = [
         f"Adv. to {' and '.join(map(str, levels))}: difference of restricted mean iterations (a "
         f"run that never arrives counts its budget of {study.budget:,}) with a 95% Welch interval "
-        f"over seeds. No-drop: difference of rates in percentage points at {study.top} balls, once "
-        "over seeds (Welch) and once over the pooled episodes of these very policies (Newcombe): "
-        "only the first speaks about other seeds. Where not all finished runs were evaluated, "
-        "their numbers stand behind in round brackets.",
+        f"over seeds. No-drop: difference of the mean rates with {study.top} balls in percentage "
+        "points, with a 95% interval from drawing seeds and starts at once; p: exact permutation "
+        "test over seeds, of an interaction Welch's t. Where not all finished runs were "
+        "evaluated, a cell says how many were.",
         f"5 against 5 seeds cannot give less than p = {smallest_p(5, 5):.4f}, 3 against 3 not less "
         f"than {smallest_p(3, 3):.1f}. Telling 98% from 100% no-drop apart needs about "
         f"{episodes_needed(0.98, 1.0)} episodes per policy (power 80%).",
     ]
-    if any(r["iterations_one_sided"] or r["no_drop_seeds_one_sided"] for r in records):
+    if any(r["iterations_one_sided"] for r in records):
         notes.append(
-            f"{ONE_SIDED} the runs of one side do not differ at all (none arrived, or all reach "
-            "the same rate): the interval knows the spread of the other side only and is too short."
+            f"{ONE_SIDED} the runs of one side do not differ at all (none arrived, or all at "
+            "once): the interval knows the spread of the other side only and is too short."
         )
     return notes
 
@@ -188,23 +186,27 @@ def _holm(tested: list[dict[str, Any]], planned: int) -> list[str]:
     ]
 
 
-def effects(study: Study) -> Table:
-    """Return the effects of permutation and encoder in the 2 x 2, and their interaction."""
-    on, off = study.cohorts["dshc"], study.cohorts["dshc_off"]
-    frame_on, frame_off = study.cohorts["pfds"], study.cohorts["pfds_off"]
+def effects(study: Study) -> Table | None:
+    """Return the effects of the two settings of the 2 x 2, and their interaction."""
+    square = study.square
+    if square is None:
+        return None
+    (low_on, low_off), (high_on, high_off) = square.cells
+    (low, high), (on, off) = square.first.words, square.second.words
     comparisons: list[Comparison] = [
-        ("DSHC: permuted − not", [on, off]),
-        ("PFDS: permuted − not", [frame_on, frame_off]),
-        ("permuted: PFDS − DSHC", [frame_on, on]),
-        ("not permuted: PFDS − DSHC", [frame_off, off]),
-        ("interaction: PFDS' effect − DSHC's", [frame_on, frame_off, on, off]),
+        (f"{low}: {on} − {off}", [low_on, low_off]),
+        (f"{high}: {on} − {off}", [high_on, high_off]),
+        (f"{on}: {high} − {low}", [high_on, low_on]),
+        (f"{off}: {high} − {low}", [high_off, low_off]),
+        (f"interaction: effect on {high} − on {low}", [high_on, high_off, low_on, low_off]),
     ]
     caption = (
-        "Effects in the 2 × 2 design. The interaction is the effect of permutation on PFDS minus "
-        "its effect on DSHC."
+        f"Effects in the 2 × 2 design. The interaction is the effect of “{on}” against “{off}” on "
+        f"{high} minus its effect on {low}."
     )
     table = _table("effects", "Effects in the 2 × 2", caption, comparisons, (3, 5), study)
-    return replace(table, notes=[*table.notes, *_paired(frame_on, frame_off, study.top)])
+    pairs = _paired(high_on, high_off, study.top) if square.of_encoders else []
+    return replace(table, notes=[*table.notes, *pairs])
 
 
 def _paired(on: Cohort, off: Cohort, top: int) -> list[str]:
@@ -232,8 +234,8 @@ def _paired(on: Cohort, off: Cohort, top: int) -> list[str]:
         shown = signed(found.value, found.interval, 1, 100, 1)
         notes.append(
             f"The no-drop rates of these pairs differ by {shown.text} percentage points: a t "
-            f"interval over the differences of {len(gaps)} seeds, which the Welch interval of the "
-            "table, made for runs that have nothing in common, does not use."
+            f"interval over the differences of {len(gaps)} seeds. The interval of the table, made "
+            "for runs that have nothing in common, does not use that they are pairs."
         )
     return notes
 
@@ -243,12 +245,13 @@ def _no_drop(run: Run, k: int) -> float | None:
     return run.rates[k].count("no_drop").rate if k in run.rates else None
 
 
-def comparisons(study: Study) -> Table:
-    """Return every other variant of the paper against PFDS."""
-    rest = [variant for variant in PAPER if variant != "pfds"]
-    pairs: list[Comparison] = [
-        (f"{study.cohorts[v].row.label} − PFDS", [study.cohorts[v], study.cohorts["pfds"]])
-        for v in rest
-    ]
-    caption = "Every encoder against PFDS: iterations to five balls and no-drop rates."
-    return _table("comparisons", "Against PFDS", caption, pairs, (5,), study)
+def comparisons(study: Study) -> Table | None:
+    """Return every other row against the baseline."""
+    base = study.baseline
+    rows = [cohort for cohort in study.cohorts.values() if cohort.row != base.row]
+    if not rows:
+        return None
+    label = base.row.label
+    pairs: list[Comparison] = [(f"{one.row.label} − {label}", [one, base]) for one in rows]
+    caption = f"Every row against {label}: iterations to five balls and no-drop rates."
+    return _table("comparisons", f"Against {label}", caption, pairs, (5,), study)

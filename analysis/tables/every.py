@@ -3,6 +3,7 @@
 from analysis.study import Study
 from analysis.tables.costs import costs
 from analysis.tables.effects import comparisons, effects
+from analysis.tables.estimates import estimates, sample_size
 from analysis.tables.headline import ablation, encoders
 from analysis.tables.model import Line, Table, column, plain
 from analysis.tables.paper import beside_the_paper
@@ -26,9 +27,12 @@ def left_out(study: Study) -> Table:
 
 
 def every_table(study: Study) -> list[Table]:
-    """Make all tables of a study."""
+    """Make all tables that a study has something for."""
     made = [
-        encoders, ablation, effects, comparisons, seeds, learning, rates, promotion, tactset,
-        beside_the_paper, costs, hyperparameters, thresholds, runs, left_out,
+        encoders, ablation, estimates, sample_size, effects, comparisons, seeds, learning, rates,
+        promotion, tactset, beside_the_paper, costs, hyperparameters, thresholds, runs, left_out,
     ]  # fmt: skip
-    return [make(study) for make in made]
+    tables = [table for make in made if (table := make(study)) is not None]
+    place = 1 + next(i for i, table in enumerate(tables) if table.name == "estimates")
+    tables[place:place] = [estimates(study, metric) for metric in study.asked.metrics]
+    return tables

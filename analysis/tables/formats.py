@@ -35,7 +35,7 @@ def bracket(interval: Interval) -> str:
 
 
 def rate(counts: Sequence[Count], finished: int | None = None) -> Cell:
-    """Return a success rate: of one run with its Wilson interval, of several as median and range.
+    """Return a success rate: of one run with its Wilson interval, of several as mean and range.
 
     The interval speaks about other episodes of the same policy, the range about other seeds. Where
     there are more `finished` runs, the cell says how many have a rate.
@@ -46,7 +46,7 @@ def rate(counts: Sequence[Count], finished: int | None = None) -> Cell:
         interval = bracket(wilson(counts[0]))
         return stacked(value, f"{interval} ({part})" if part else interval)
     rates = [count.rate for count in counts]
-    value = percent(statistics.median(rates))
+    value = percent(statistics.fmean(rates))
     ends = f"{short(100 * min(rates))}–{short(100 * max(rates))}"
     return stacked(value, f"({ends}; {part})" if part else f"({ends})")
 
@@ -82,18 +82,20 @@ def iterations(value: float, budget: int) -> Cell:
 
 
 def advancement(times: Sequence[Time], budget: int) -> Cell:
-    """Return iterations to a level: of one run as it is, of several as Kaplan-Meier median.
+    """Return iterations to a level: of one run as it is, of several as restricted mean.
 
-    Behind the median: the range over seeds (open where a run never arrived) and how many arrived.
+    A run that never arrived counts its budget, so that the mean is at least that. Behind it: the
+    range over seeds (open where a run never arrived) and how many arrived.
     """
     if len(times) == 1:
         return iterations(times[0].iteration, budget) if times[0].reached else NOT_REACHED
     arrived = sum(time.reached for time in times)
     reached = f"{arrived}/{len(times)}"
-    middle = survival.median(times)
-    value = NOT_REACHED if middle is None else iterations(middle, budget)
     if not arrived:
-        return stacked(value, f"({reached})")
+        return stacked(NOT_REACHED, f"({reached})")
+    value = iterations(survival.restricted_mean(times, budget), budget)
+    if arrived < len(times):
+        value = Cell(f"≥ {value.text}", rf"$\ge$ {value.tex}")
     ends = [min(t.iteration for t in times), max(t.iteration for t in times)]
     if budget >= THOUSANDS:
         low, high = (f"{end / 1000:.1f}" for end in ends)

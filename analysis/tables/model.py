@@ -14,7 +14,8 @@ _TEX = str.maketrans(
         "∞": r"$\infty$",
         "≤": r"$\le$", "≥": r"$\ge$", "→": r"$\to$", "±": r"$\pm$", "–": "--", "−": "$-$",
         "×": r"$\times$", "†": r"$\dagger$", "η": r"$\eta$", "γ": r"$\gamma$", "λ": r"$\lambda$",
-        "ε": r"$\epsilon$", "σ": r"$\sigma$", "₀": r"$_0$", "<": r"$<$", ">": r"$>$",
+        "ε": r"$\epsilon$", "τ": r"$\tau$", "“": "``", "”": "''", "‡": r"$\ddagger$",
+        "σ": r"$\sigma$", "₀": r"$_0$", "<": r"$<$", ">": r"$>$",
     }
 )  # fmt: skip
 
@@ -40,6 +41,8 @@ class Cell:
     """LaTeX of a second, smaller line: range or interval, which is part of `text`."""
     missing: bool = False
     """Whether it only says why there is no value."""
+    best: bool = False
+    """Whether it is the best of its column, which is bold in LaTeX."""
 
 
 def plain(value: object) -> Cell:
@@ -64,6 +67,8 @@ class Column:
 
     head: Cell
     align: str = "c"
+    bar: bool = False
+    """Whether a line stands right of it."""
 
 
 def column(text: str, tex: str | None = None, align: str = "c") -> Column:
@@ -86,7 +91,7 @@ class Table:
     """A table with everything that is needed to write it."""
 
     name: str
-    """Of its files, and `tab:<name>` in LaTeX."""
+    """Of its files."""
     title: str
     """A few words, for headings."""
     caption: str
@@ -98,3 +103,5 @@ class Table:
     """Sentences under the table."""
     records: Sequence[dict[str, Any]] = field(default_factory=list)
     """The same as plain numbers, one dict per row of the CSV file."""
+    label: str = ""
+    """In LaTeX: that of the paper's own table; else `tab:<name>`."""

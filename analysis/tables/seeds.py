@@ -6,7 +6,6 @@ from typing import Any
 
 from analysis.cohort import Cohort
 from analysis.frames import Run
-from analysis.paper import published
 from analysis.stats.survival import range_coverage
 from analysis.study import Study
 from analysis.tables import formats
@@ -65,9 +64,8 @@ def _columns(*head):
 
 
 def seeds(study: Study) -> Table:
-    """Return the seeds of the variant whose spread the paper shows, with median and range."""
-    variant = published()["seeds"]["variant"]
-    cohort = study.cohorts[variant]
+    """Return the seeds of the baseline, of the paper's rows PFDS, with mean and range."""
+    cohort = study.baseline
     lines = [_line(run, study, [plain(run.seed)]) for run in cohort.runs]
     if not lines:
         empty = missing(cohort.missing)
@@ -93,8 +91,8 @@ def seeds(study: Study) -> Table:
 
 
 def learning(study: Study) -> Table:
-    """Return minutes and samples until each level began, for the seeds of one variant."""
-    cohort = study.cohorts[published()["seeds"]["variant"]]
+    """Return minutes and samples until each level began, for the seeds of the baseline."""
+    cohort = study.baseline
     budget = study.config["budget"] if study.config else {}
     per_iteration = budget.get("num_envs", 0) * budget.get("steps", 0)
 
@@ -197,14 +195,14 @@ def rates(study: Study) -> Table:
             if not pair[0]:
                 row.append(missing(cohort.unjudged))
                 continue
-            middle = [formats.short(100 * statistics.median(c.rate for c in p)) for p in pair]
+            middle = [formats.short(100 * statistics.fmean(c.rate for c in p)) for p in pair]
             row.append(plain(" / ".join(middle)))
         runs = [run.id for run in cohort.evaluated]
         lines.append(Line([Cell(cohort.row.label, cohort.row.tex), *row, plain(len(runs))], runs))
     return Table(
         "rates",
         "Success rates",
-        "No-drop / strict success rates in % for 1 to 5 balls; several seeds: their median.",
+        "No-drop / strict success rates in % for 1 to 5 balls; several seeds: their mean.",
         [
             column("Encoder", align="l"),
             *(column(f"k={k}", f"$k{{=}}{k}$") for k in balls),

@@ -48,10 +48,19 @@ def show(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _same(mine: Any, theirs: Any) -> bool:
+def alike(mine: Any, theirs: Any) -> bool:
+    """Tell whether two settings are the same, numbers up to rounding."""
     if isinstance(mine, int | float) and isinstance(theirs, int | float):
         return abs(mine - theirs) <= 1e-9 * max(abs(mine), abs(theirs))
     return mine == theirs
+
+
+def _power_of_ten(value: Any) -> str:
+    """Return a setting in LaTeX, a small number as the paper writes it."""
+    if isinstance(value, float) and 0 < abs(value) < 0.01:
+        digits, _, exponent = f"{value:.6e}".partition("e")
+        return rf"${float(digits):g}\times 10^{{{int(exponent)}}}$"
+    return plain(show(value)).tex
 
 
 def hyperparameters(study: Study) -> Table:
@@ -63,11 +72,12 @@ def hyperparameters(study: Study) -> Table:
         known = theirs is not None
         note = (
             ""
-            if known and _same(mine, theirs)
+            if known and alike(mine, theirs)
             else f"paper: {show(theirs) if known else 'not given'}"
         )
         first = not known and all(record["paper"] is not None for record in records)
-        lines.append(Line([plain(item["name"]), plain(show(mine)), plain(note)], rule=first))
+        value = Cell(show(mine), _power_of_ten(mine))
+        lines.append(Line([plain(item["name"]), value, plain(note)], rule=first))
         records.append(
             {"name": item["name"], "setting": item["setting"], "value": show(mine),
              "paper": show(theirs) if known else None}
@@ -81,6 +91,7 @@ def hyperparameters(study: Study) -> Table:
         [column("Parameter", align="l"), column("Value", align="l"), column("Note", align="l")],
         lines,
         records=records,
+        label="tab:supp_hyperparams",
     )
 
 
@@ -94,22 +105,24 @@ def thresholds(study: Study) -> Table:
         record: dict[str, Any] = {"level": i + 1}
         for name in THRESHOLDS:
             value, paper = mine[name][i], theirs[name][i]
-            text = f"{value:.2f}" if _same(value, paper) else f"{value:g} (paper: {paper:.2f})"
+            text = f"{value:.2f}" if alike(value, paper) else f"{value:g} (paper: {paper:.2f})"
             cells.append(plain(text))
             record |= {name: value, f"{name}_paper": paper}
         lines.append(Line(cells))
         records.append(record)
     notes = []
     for name in ("length_ratio", "required_successes", "min_stage_episodes", "min_steps_per_level"):
-        paper = "" if _same(mine[name], theirs[name]) else f" (paper: {show(theirs[name])})"
+        paper = "" if alike(mine[name], theirs[name]) else f" (paper: {show(theirs[name])})"
         notes.append(f"{name} = {show(mine[name])}{paper}.")
     return Table(
         "thresholds",
         "Promotion thresholds",
-        "Curriculum promotion thresholds per level. Least mean support margin, largest parts of "
-        "dangerous steps and of steps with a ball outside, largest velocity and yaw rate errors.",
+        "Curriculum promotion thresholds per level. Least mean support margin, largest "
+        "fractions of dangerous steps and of steps with a ball outside, largest velocity and yaw "
+        "rate errors.",
         [column("Level"), *(column(text, tex) for text, tex in THRESHOLDS.values())],
         lines,
         notes=notes,
         records=records,
+        label="tab:curriculum_thresholds",
     )

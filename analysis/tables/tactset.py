@@ -12,8 +12,10 @@ from analysis.teacher import choose
 from s2m.run.rates import Count, Interval, wilson
 
 
-def tactset(study: Study) -> Table:
+def tactset(study: Study) -> Table | None:
     """Return success rates of every student and of its teacher from the same starts."""
+    if not study.students:
+        return None
     balls = range(1, study.top + 1)
     lines: list[Line] = []
     records: list[dict[str, Any]] = []
@@ -32,8 +34,6 @@ def tactset(study: Study) -> Table:
             Line([plain("behaviour cloning only"), *_cloned(student, balls)], [student.id]),
         ]  # fmt: skip
         records += _records(student, teacher)
-    if not lines:
-        lines = [Line([plain("student"), *[missing("pending")] * len(balls)])]
     return Table(
         "tactset",
         "TactSet",

@@ -1,10 +1,10 @@
-"""Tables as LaTeX (booktabs, the paper's shape), Markdown, HTML and CSV: text from text."""
+"""Tables as LaTeX (booktabs, the paper's shape), Markdown and CSV: text from text."""
 
 import csv
-import html
 import io
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 from analysis.tables.model import Cell, Table, prose
@@ -13,32 +13,34 @@ from s2m.console.text import one_line
 _ALIGNS = {"l": "l", "c": "c", "r": "r", "p": r"p{0.5\linewidth}"}
 
 
-def to_latex(table: Table) -> str:
-    """Return a table environment; needs booktabs and graphicx.
+LONG = 30
+"""Lines from which a table breaks over pages."""
 
-    A table that is too wide for the text is scaled down. The runs behind a row stand in a comment.
+
+def to_latex(table: Table) -> str:
+    """Return a table environment; needs booktabs and graphicx, a long one also longtable.
+
+    A table that is too wide for the text is scaled down; a long one breaks over pages instead. The
+    runs behind a row stand in a comment.
     """
-    aligns = "".join(_ALIGNS[column.align] for column in table.columns)
+    label = table.label or f"tab:{table.name}"
+    caption = rf"  \caption{{{prose(table.caption)}}} \label{{{label}}}"
+    aligns = "".join(_ALIGNS[column.align] + "|" * column.bar for column in table.columns)
+    notes = " ".join(prose(note) for note in table.notes)
+    if len(table.lines) > LONG:
+        return _long(table, caption, aligns, notes)
     lines = [
         r"\begin{table}[t] \centering \small \setlength{\tabcolsep}{3pt}",
-        rf"  \caption{{{prose(table.caption)}}} \label{{tab:{table.name}}}",
+        caption,
         r"  \par\smallskip",
         r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"  \begin{{tabular}}{{{aligns}}} \toprule",
+        *_head(table),
+        *_body(table, _tex),
+        r"    \bottomrule",
+        r"  \end{tabular}}",
     ]
-    if table.spans:
-        lines.append("    " + _tex_spans(table) + r" \\")
-    heads = (rf"\textbf{{{c.head.tex}}}" if c.head.tex else "" for c in table.columns)
-    lines.append("    " + " & ".join(heads) + r" \\ \midrule")
-    for line in table.lines:
-        if line.rule:
-            lines.append(r"    \midrule")
-        lines.append("    " + " & ".join(_tex(cell) for cell in line.cells) + r" \\")
-        if line.runs:
-            lines.append(f"    % {', '.join(line.runs)}")
-    lines += [r"    \bottomrule", r"  \end{tabular}}"]
-    if table.notes:
-        notes = " ".join(prose(note) for note in table.notes)
+    if notes:
         lines += [
             r"  \par\smallskip\begin{minipage}{\linewidth}\footnotesize",
             f"  {notes}",
@@ -47,19 +49,63 @@ def to_latex(table: Table) -> str:
     return "\n".join([*lines, r"\end{table}", ""])
 
 
+def _long(table: Table, caption: str, aligns: str, notes: str) -> str:
+    """Return a longtable: its head stands on every page."""
+    lines = [
+        r"{\scriptsize \setlength{\tabcolsep}{2pt} \setlength{\LTcapwidth}{\linewidth}",
+        rf"\begin{{longtable}}{{{aligns}}}",
+        caption + r" \\ \toprule",
+        *_head(table),
+        r"  \endfirsthead \toprule",
+        *_head(table),
+        r"  \endhead \bottomrule \endfoot",
+        *_body(table, _tex_in_line),
+        r"\end{longtable}",
+    ]
+    return "\n".join([*lines, *([rf"\noindent {notes}"] if notes else []), "}", ""])
+
+
+def _head(table: Table) -> list[str]:
+    lines = ["    " + _tex_spans(table) + r" \\"] if table.spans else []
+    heads = (rf"\textbf{{{c.head.tex}}}" if c.head.tex else "" for c in table.columns)
+    return [*lines, "    " + " & ".join(heads) + r" \\ \midrule"]
+
+
+def _body(table: Table, form: Callable[[Cell], str]) -> list[str]:
+    lines = []
+    for line in table.lines:
+        if line.rule:
+            lines.append(r"    \midrule")
+        lines.append("    " + " & ".join(form(cell) for cell in line.cells) + r" \\")
+        if line.runs:
+            lines.append(f"    % {', '.join(line.runs)}")
+    return lines
+
+
+def _value(cell: Cell) -> str:
+    # A bold text leaves mathematics as it is.
+    return rf"{{\boldmath\bfseries {cell.tex}}}" if cell.best else cell.tex
+
+
+def _tex_in_line(cell: Cell) -> str:
+    return f"{_value(cell)} {{\\tiny {cell.under}}}" if cell.under else _value(cell)
+
+
 def _tex(cell: Cell) -> str:
     if not cell.under:
-        return cell.tex
+        return _value(cell)
     # The invisible rule keeps the next row away: an inner tabular ends without depth.
     small = rf"{{\scriptsize {cell.under}}}\rule[-4pt]{{0pt}}{{0pt}}"
-    return rf"\begin{{tabular}}[t]{{@{{}}c@{{}}}}{cell.tex}\\[-2pt]{small}\end{{tabular}}"
+    return rf"\begin{{tabular}}[t]{{@{{}}c@{{}}}}{_value(cell)}\\[-2pt]{small}\end{{tabular}}"
 
 
 def _tex_spans(table: Table) -> str:
-    parts = []
+    parts, at = [], 0
     for cell, width in table.spans:
+        at += width
         bold = rf"\textbf{{{cell.tex}}}" if cell.tex else ""
-        parts.append(rf"\multicolumn{{{width}}}{{c}}{{{bold}}}")
+        bar = "|" * table.columns[at - 1].bar
+        parts.append(rf"\multicolumn{{{width}}}{{c{bar}}}{{{bold}}}")
     return " & ".join(parts)
 
 
@@ -86,31 +132,6 @@ def _no_tags(text: str) -> str:
 def _markdown(cell: Cell) -> str:
     text = _no_tags(cell.text).replace("|", "\\|")
     return f"*{text}*" if cell.missing else text
-
-
-def to_html(table: Table) -> str:
-    """Return a table element; a row's runs show when the pointer rests on it."""
-    head = ""
-    if table.spans:
-        over = "".join(
-            f'<th colspan="{width}">{html.escape(cell.text)}</th>' for cell, width in table.spans
-        )
-        head = f"<tr>{over}</tr>"
-    names = "".join(
-        f'<th class="{column.align}">{html.escape(column.head.text)}</th>'
-        for column in table.columns
-    )
-    body = []
-    for line in table.lines:
-        cells = "".join(
-            f'<td class="{column.align}{" missing" if cell.missing else ""}">'
-            f"{html.escape(cell.text)}</td>"
-            for cell, column in zip(line.cells, table.columns, strict=True)
-        )
-        runs = f' title="{html.escape(", ".join(line.runs))}"' if line.runs else ""
-        rule = ' class="rule"' if line.rule else ""
-        body.append(f"<tr{rule}{runs}>{cells}</tr>")
-    return f"<table><thead>{head}<tr>{names}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
 def to_csv(table: Table) -> str:

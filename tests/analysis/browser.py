@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tests.waiting import wait_for
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 SWITCHES = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
@@ -78,6 +80,26 @@ class Page:
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
         return answer["result"].get("value")
+
+    def point(self, x: float, y: float, click: bool = False) -> None:
+        """Move the mouse to a place of the window, and click there."""
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        for kind in ("mousePressed", "mouseReleased") if click else ():
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def wait(self, expression: str) -> None:
+        """Return once a JavaScript expression holds, perhaps on the next page."""
+
+        def holds() -> bool:
+            with suppress(RuntimeError):  # between two pages there is nobody to ask
+                return bool(self.evaluate(f"Boolean({expression})"))
+            return False
+
+        wait_for(holds, what=expression, tell=lambda: "\n".join(self.complaints()))
+
+    def shoot(self, path: Path) -> None:
+        """Save what the window shows as a picture."""
+        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
 
     def print(self, path: Path) -> None:
         """Save the page as it would be printed."""

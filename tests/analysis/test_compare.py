@@ -65,6 +65,12 @@ def test_one_flipped_bit_is_told_with_its_iteration_and_the_machines(twins, caps
     assert "chip" in said and "\x1b" not in said and "its machine is not recorded" in said
 
 
+def test_settings_that_differ_come_first(tmp_path, twins):
+    other = Spec("pfds", 40, levels=LEVELS | {3: 210}, rates=RATES, changes={"ppo": {"gamma": 0.9}})
+    found = differences(twins[0], write_run(tmp_path / "later", other))
+    assert found[0] == "settings: ppo.gamma = 0.99 and 0.9" and len(found) > 1
+
+
 def test_other_levels_results_and_episodes_are_told(tmp_path, twins):
     later = Spec("pfds", 40, levels=LEVELS | {3: 210}, rates=RATES | {5: (5, 8)})
     found = differences(twins[0], write_run(tmp_path / "later", later))

@@ -3,7 +3,8 @@
 import pytest
 
 from analysis.frames import Frames, LeftOut
-from analysis.study import make_study, require_runs
+from analysis.rows import PAPER
+from analysis.study import Asked, make_study, require_runs
 from analysis.tables.headline import mastered
 from s2m.console.errors import UserError
 from tests.analysis.synthetic import Spec
@@ -23,8 +24,9 @@ def test_runs_that_differ_in_encoder_permutation_and_seed_are_compared(study_of)
     study = study_of(*(Spec(v, s) for v in ("pfds", "pfds_off", "dshc") for s in (40, 41)))
     assert study.left_out == []
     assert len(study.runs) == 6
-    assert list(study.cohorts)[:2] == ["flat_mlp", "branch_mlp"]
-    assert study.cohorts["flat_mlp"].runs == []
+    assert list(study.cohorts) == ["dshc", "pfds_off", "pfds"]
+    every = study_of(asked=Asked(paper=True)).cohorts
+    assert list(every) == list(PAPER) and every["flat_mlp"].runs == []
 
 
 def test_the_budget_with_most_finished_runs_is_shown_and_the_other_named(study_of):
@@ -96,8 +98,9 @@ def test_evaluations_with_other_episodes_or_of_another_policy_are_dropped(study_
 def test_success_at_k_and_words_for_missing_cells(study_of):
     rates = {1: (90, 100), 2: (10, 60), 3: (0, 49), 4: (0, 50), 5: (0, 49)}
     study = study_of(
-        Spec(seed=1, rates=rates), Spec(seed=2, state="running"), Spec(seed=3, state="pending")
-    )
+        Spec(seed=1, rates=rates), Spec(seed=2, state="running"), Spec(seed=3, state="pending"),
+        asked=Asked(paper=True),
+    )  # fmt: skip
     cohort = study.cohorts["pfds"]
     assert cohort.mastered(5) == [4]
     assert cohort.progress == "1/3, 1 running, 1 pending"

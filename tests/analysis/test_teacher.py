@@ -1,6 +1,6 @@
 """The best teacher: by selection episodes, step by step through the rule."""
 
-from analysis.teacher import choose, reasons
+from analysis.teacher import choose, override, reasons
 from tests.analysis.synthetic import Spec
 
 LATE = {2: 1, 3: 2, 4: 3, 5: 9000}
@@ -42,6 +42,15 @@ def test_reported_episodes_have_no_say(study_of):
 def test_unfinished_and_unevaluated_runs_are_no_candidates(study_of):
     specs = Spec(seed=1, rates=None), Spec(seed=2, state="running"), spec(3, (0, 10))
     assert winner(study_of, *specs) == (3, "the only candidate")
+
+
+def test_runs_that_may_yet_turn_out_better_are_named(study_of):
+    running, failed = Spec(seed=2, state="running"), Spec(seed=4, state="failed")
+    study = study_of(spec(1, (1, 9)), running, spec(3, (0, 10)), failed)
+    choice = choose(study)
+    assert [name.split("-")[1] for name in choice.partial] == ["s2"]
+    named = next(run.name for run in study.runs if run.seed == 3)
+    assert override(choice, study, named).partial == ()
 
 
 def test_the_reasons_are_told(study_of):

@@ -12,6 +12,7 @@ from analysis.stats.proportions import (
     combination,
     episodes_needed,
     fisher,
+    new_run,
     newcombe,
     newcombe_paired,
 )
@@ -122,3 +123,21 @@ def test_an_interval_knows_what_it_holds():
     assert 0.5 in Interval(0.5, 1)
     assert 0.4 not in Interval(0.5, 1)
     assert "0.5" not in Interval(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("mean", "spread", "width"), [(0.9, 0.02, 0.23), (0.75, 0.1, 0.6), (0.5, 0.0, 0.35)]
+)
+def test_one_more_run_lies_where_it_is_predicted(mean, spread, width):
+    """Five runs of 100 episodes, then a sixth: the interval holds it in at least 95 of 100."""
+    generator = np.random.default_rng(0)
+    rates = np.clip(generator.normal(mean, spread, (1500, 6)), 0, 1)
+    hits = generator.binomial(100, rates)
+    found = [new_run([Count(int(x), 100) for x in h[:5]], 100) for h in hits]
+    assert np.mean([h[5] / 100 in i for h, i in zip(hits, found, strict=True)]) > 0.945
+    assert np.mean([i.high - i.low for i in found]) < width
+
+
+def test_one_run_predicts_nothing():
+    with pytest.raises(ValueError, match="how runs differ"):
+        new_run([Count(98, 100)], 100)

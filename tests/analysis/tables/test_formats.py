@@ -22,7 +22,7 @@ CENSORED = Time(30_000, False)
 
 def test_a_rate_of_one_run_has_an_episode_interval_and_of_several_a_seed_range():
     assert rate([Count(98, 100)]).text == "98% [93, 99]"
-    assert rate([Count(98, 100), Count(94, 100), Count(100, 100)]).text == "98% (94–100)"
+    assert rate([Count(98, 100), Count(94, 100), Count(100, 100)]).text == "97.3% (94–100)"
     assert rate([Count(1, 3), Count(2, 3)]).text == "50% (33.3–66.7)"
 
 
@@ -48,9 +48,9 @@ def test_levels():
     [
         ([Time(7400, True)], "~7.4k"),
         ([CENSORED], "—"),
-        ([Time(3900, True), Time(5000, True), Time(4100, True)], "~4.1k (3.9–5.0; 3/3)"),
-        ([Time(3900, True), Time(5000, True), CENSORED], "~5.0k (3.9–>30.0; 2/3)"),
-        ([Time(3900, True), CENSORED, CENSORED], "— (3.9–>30.0; 1/3)"),
+        ([Time(3900, True), Time(5000, True), Time(4100, True)], "~4.3k (3.9–5.0; 3/3)"),
+        ([Time(3900, True), Time(5000, True), CENSORED], "≥ ~13.0k (3.9–>30.0; 2/3)"),
+        ([Time(3900, True), CENSORED, CENSORED], "≥ ~21.3k (3.9–>30.0; 1/3)"),
         ([CENSORED, CENSORED], "— (0/2)"),
     ],
 )
@@ -60,7 +60,7 @@ def test_advancement(times, text):
 
 def test_small_budgets_show_whole_iterations():
     assert iterations(87, 600).text == "87"
-    assert advancement([Time(87, True), Time(600, False)], 600).text == "— (87–>600; 1/2)"
+    assert advancement([Time(87, True), Time(600, False)], 600).text == "≥ 344 (87–>600; 1/2)"
 
 
 def test_differences():

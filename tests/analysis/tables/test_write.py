@@ -5,7 +5,7 @@ import io
 import math
 
 from analysis.tables.model import Line, Table, column, escape, missing, plain, prose
-from analysis.tables.write import to_csv, to_html, to_latex, to_markdown
+from analysis.tables.write import to_csv, to_latex, to_markdown
 
 TABLE = Table(
     "odd",
@@ -32,12 +32,6 @@ def test_markdown_keeps_its_columns():
     lines = to_markdown(TABLE).splitlines()
     assert "| {1} \\| 2 | *pending* |" in lines
     assert "- A note." in lines
-
-
-def test_html_escapes_and_marks_missing_cells():
-    page = to_html(TABLE)
-    assert '<td class="c missing">pending</td>' in page
-    assert 'title="exp/run_1"' in page
 
 
 def test_csv_leaves_unknown_numbers_empty():
