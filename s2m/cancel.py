@@ -1,14 +1,17 @@
 """Stop runs: python -m s2m.cancel FOLDER ... [--yes]. FOLDER is a run or holds runs.
 
-They write a checkpoint and leave; the command that launched them goes on with them later. A SLURM
-job is cancelled when all of its runs are to stop; otherwise its other runs go on. A run that a
-launcher has not begun yet is passed over by it.
+Each run writes a checkpoint and exits; the command that launched it resumes it. A SLURM job is
+cancelled if all of its runs are to stop; otherwise its other runs continue. A run that has not
+started yet is skipped by its launcher. With an experiment go the
+commands after its runs.
 """
 
 import argparse
+from pathlib import Path
 
 from s2m.cluster.queue import Queue
 from s2m.cluster.withdrawal import Withdrawal
+from s2m.config.overrides import with_folder
 from s2m.console.errors import run_command
 from s2m.console.text import one_line
 from s2m.run.folder import runs_at
@@ -16,15 +19,20 @@ from s2m.run.folder import runs_at
 
 def main(words: list[str]) -> int:
     """Find what runs or waits, ask, and stop it."""
-    options = _parse(words)
-    found = Withdrawal.of(runs_at(options.folders), Queue.read())
+    parser = argparse.ArgumentParser(prog="python -m s2m.cancel", description=__doc__)
+    parser.add_argument("folders", nargs="+", metavar="FOLDER")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    options = parser.parse_args(with_folder(words))
+    places = [Path(folder) for folder in options.folders]
+    found = Withdrawal.of(runs_at(places), Queue.read(*places), places)
     lines = [f"left alone: {path}: {reason}" for path, reason in found.unreadable.items()]
     lines += [str(folder.path) for folder in found.active]
-    lines += [f"{folder.path} (not at work)" for folder in found.idle]
+    lines += [f"{folder.path} (idle)" for folder in found.idle]
+    lines += [f"then {step.name}" for step in found.commands]
     for line in lines:
         print(one_line(line))
     if not found:
-        print("nothing runs or waits there")
+        print("no run there is running or queued")
         return 0
     if not options.yes and not _confirmed(len(found)):
         print("nothing was stopped")
@@ -32,27 +40,20 @@ def main(words: list[str]) -> int:
     found.carry_out()
     if found.active:
         print(f"asked {len(found.active)} runs to stop")
+    if found.commands:
+        print(f"cancelled {len(found.commands)} commands after the runs")
     if found.idle:
-        print(
-            f"{len(found.idle)} that were not at work are passed over until they are launched again"
-        )
+        print(f"{len(found.idle)} idle runs are skipped until they are launched again")
     return 0
 
 
-def _confirmed(runs: int) -> bool:
-    """Ask whether to stop some runs; where nobody can answer, that is no."""
+def _confirmed(number: int) -> bool:
+    """Ask whether to stop all that; where nobody can answer, that is no."""
     try:
-        return input(f"stop these {runs} runs? [y/N] ").strip().lower() == "y"
+        return input(f"stop these {number}? [y/N] ").strip().lower() == "y"
     except EOFError:
         print()
         return False
-
-
-def _parse(words: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m s2m.cancel", description=__doc__)
-    parser.add_argument("folders", nargs="+", metavar="FOLDER")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-    return parser.parse_args(words)
 
 
 if __name__ == "__main__":

@@ -13,18 +13,14 @@ from s2m.tracking.workspace import save
 
 def main(words: list[str]) -> int:
     """Create the workspace, or update the one that is there, and print its address."""
-    url, fresh = save(_parse(words).project)
-    print(f"{'created' if fresh else 'updated'} {url}")
-    return 0
-
-
-def _parse(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m s2m.dashboard", description=__doc__)
     parser.add_argument(
         "--project", metavar="ENTITY/NAME", default=TrackingCfg().project,
         help="W&B project (default: s2m-trek of your own entity)",
     )  # fmt: skip
-    return parser.parse_args(words)
+    url, fresh = save(parser.parse_args(words).project)
+    print(f"{'created' if fresh else 'updated'} {url}")
+    return 0
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@
     python -m s2m.distill teacher=lqr distill=demo                 a reference agent in its place
     python -m s2m.distill teacher=RUN cluster=slurm                ... as a job of a cluster
 
-The budget (distill=paper, desktop or demo) and the evaluation are the teacher's unless given. The
-same command again goes on where it was; dry=true only prints the plan.
+The budget (distill=paper, workstation, desktop or demo) and the evaluation are the teacher's unless
+given. The same command resumes; dry=true only prints the plan. A teacher.json that was written
+before all runs had ended is refused, unless --partial is given.
 """
 
 import sys
@@ -15,9 +16,12 @@ from s2m.cluster.distill import compose_student, own_of
 from s2m.cluster.launch import launch
 from s2m.config.compose import describe, load
 from s2m.config.distill import StudentCfg
+from s2m.config.overrides import with_root
 from s2m.config.search import take_search
 from s2m.console.errors import run_command
 from s2m.launch import foreground
+
+PARTIAL = "--partial"
 
 
 def main(words: list[str]) -> int:
@@ -28,9 +32,12 @@ def main(words: list[str]) -> int:
         budget = [word for word in words if word.startswith("distill")] or ["distill=desktop"]
         about = (sys.modules[__name__].__doc__ or "").strip()
         print("\n".join([about, "", f"Settings, with the values of {' '.join(budget)}:"]))
-        print("\n".join(describe(load(StudentCfg, budget, search))))
+        lines = describe(load(StudentCfg, budget, search))
+        # Which teacher it is follows from teacher=.
+        print("\n".join(line for line in lines if not line.startswith("  taught_by.")))
         return 0
-    cfg = compose_student(words, search)
+    given = with_root([word for word in words if word != PARTIAL])
+    cfg = compose_student(given, search, partial=PARTIAL in words)
     return launch([cfg], [], own=[own_of(cfg, search)], foreground=foreground)
 
 

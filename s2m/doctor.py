@@ -1,15 +1,16 @@
-"""What is missing on this machine and how to get it.
+"""What is missing on this machine, and how to get it.
 
     python -m s2m.doctor [FOLDER] [--cluster] [--json]
 
-FOLDER is where runs are to be kept. Without --cluster the question is whether runs can be trained
-here on the cores; with it, on SLURM with Isaac Lab: then call it where jobs run, e.g. by
-`srun --gres=gpu:1 python -m s2m.doctor --cluster`. The exit code is 0 if nothing needed is missing.
+FOLDER is where runs will be kept. It checks whether runs can be trained on the cores of this
+machine; with --cluster, whether they can on SLURM with Isaac Lab: then call it where jobs run, as
+in `srun --gres=gpu:1 python -m s2m.doctor --cluster`. Exits with 0 if nothing required is missing.
 """
 
 import os
 from pathlib import Path
 
+from s2m.config.overrides import with_folder
 from s2m.console.errors import UserError, run_command
 from s2m.monitor.examination import CLUSTER, LOCAL, examine
 
@@ -19,14 +20,14 @@ def main(words: list[str]) -> int:
     if "--help" in words or "-h" in words:
         print((__doc__ or "").strip())
         return 0
+    words = with_folder(words)
     flags = {word for word in words if word.startswith("-")}
     paths = [word for word in words if not word.startswith("-")]
     if flags - {"--cluster", "--json"} or len(paths) > 1:
         raise UserError("usage: python -m s2m.doctor [FOLDER] [--cluster] [--json]")
     for path in paths:
         if "=" in path and not Path(path).is_dir():
-            folder = path.partition("=")[2] or "runs"
-            raise UserError(f"{path} is no folder; name it alone: python -m s2m.doctor {folder}")
+            raise UserError(f"{path}: not a directory; name it alone, or write root=DIR")
     root = Path(paths[0] if paths else "runs")
     found = examine(root, CLUSTER if "--cluster" in flags else LOCAL)
     print(found.as_json() if "--json" in flags else found.as_text())

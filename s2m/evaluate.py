@@ -1,23 +1,44 @@
-"""Success rates: python -m s2m.evaluate agent=lqr, or run=FOLDER for a trained policy."""
+"""Success rates of reference agents and of trained policies, also in another world.
 
+    python -m s2m.evaluate agent=lqr
+    python -m s2m.evaluate run=runs/default/pfds-...          a trained policy in its own world
+    python -m s2m.evaluate run=... sim.ball.rolling=0.0004 task.command.linear_x=0.8
+    python -m s2m.evaluate run=... delay.action=2 task.noise.position=0.03
+    python -m s2m.evaluate -m run=A,B sim.ball.rolling=0.0002,0.0004 delay.action=0,2
+    python -m s2m.evaluate -m run=results/desktop +shifts=common episodes=20
+
+Beside run=, settings of task, sim, delay, faults and slots shift the world the policy was trained
+in; its own evaluation stays as it is. With -m all values of all settings are combined, for every
+run at or below the folders of run=. +shifts=NAME takes the lines of sweeps/shifts/NAME.yaml one
+after the other. Each policy is also judged as trained. out=FOLDER (robustness) gets the episodes,
+a table and a figure; the same command again does what is missing.
+"""
+
+import sys
 from pathlib import Path
 
+from s2m.cluster.cells import expand
 from s2m.config.compose import describe, load
 from s2m.config.evaluate import EvaluateCfg
-from s2m.config.overrides import require_once
-from s2m.config.search import take_search
+from s2m.config.overrides import require_once, take_flags
+from s2m.config.search import Search, take_search
+from s2m.config.shift import named_shifts
 from s2m.console.errors import UserError, run_command
+from s2m.run.folder import RunFolder, runs_at
 
 
-def main(words: list[str]) -> None:
-    """Evaluate a reference agent or a trained policy and print its table."""
-    if "--help" in words or "-h" in words:
-        print("python -m s2m.evaluate [setting=value ...]\n")
-        print("\n".join(describe(EvaluateCfg())))
-        return
+def main(words: list[str]) -> int:
+    """Evaluate a reference agent or trained policies and print the table."""
     search, words = take_search(words)
+    flags, words = take_flags(words)
+    if flags.help:
+        print(f"{(sys.modules[__name__].__doc__ or '').strip()}\n")
+        print("\n".join(describe(EvaluateCfg())))
+        return 0
+    if flags.multirun:
+        return _several(words, search)
     require_once(words)
-    cfg = load(EvaluateCfg, words, search)
+    cfg = load(EvaluateCfg, [*words, *_simulator(words)], search)
     if cfg.out and Path(cfg.out).suffix != ".csv":
         raise UserError(f"out = {cfg.out}: allowed is a .csv file")
     if cfg.store and not cfg.run:
@@ -28,6 +49,47 @@ def main(words: list[str]) -> None:
 
     load_own(search.own)
     judge(cfg, words)
+    return 0
+
+
+def _simulator(words: list[str]) -> list[str]:
+    """Return the word that chooses a run's simulator, whose settings may be shifted."""
+    run = load(EvaluateCfg, [word for word in words if word.startswith("run=")]).run
+    given = any(word.startswith("sim=") for word in words)
+    return [] if given or not run else [f"sim={RunFolder.open(run).executed()['sim']['name']}"]
+
+
+def _several(words: list[str], search: Search) -> int:
+    """Judge all runs under all shifts, then make their table and figure."""
+    chosen = [word for word in words if word.partition("=")[0] == "+shifts"]
+    rest = [word for word in words if word.partition("=")[0] not in ("+shifts", "run", "out")]
+    lines = [line for word in chosen for line in named_shifts(word.partition("=")[2])] or [""]
+    cells = [cell for line in lines for cell in expand([*line.split(), *rest], search).cells]
+    given = [word for word in words if word.startswith(("run=", "out="))]
+    places = [load(EvaluateCfg, cell, search) for cell in expand(given, search).cells]
+    if not all(place.run for place in places):
+        raise UserError("-m needs run=FOLDER, or several: run=A,B; each a run or a folder of runs")
+    if len(outs := {place.out or "robustness" for place in places}) > 1:
+        raise UserError(f"out = {', '.join(sorted(outs))}: allowed is one folder for all")
+    runs, out = runs_at([place.run for place in places]), Path(outs.pop())
+    for word in (word for cell in cells for word in cell):
+        if word.partition("=")[0] in ("agent", "store", "task", "sim"):
+            raise UserError(f"'{word}': -m judges runs in worlds that differ in single settings")
+    # Slow to import: help and mistakes come before.
+    from s2m.encoders.registry import load_own
+    from s2m.stages.robustness import judge_all
+
+    load_own(search.own)
+    left_out = judge_all(runs, cells, out, search)
+    try:
+        from analysis.robustness import write
+    except ModuleNotFoundError:
+        raise UserError(
+            f"the episodes are in {out}; tables are made in the repository: "
+            f"python -m analysis.robustness {out}"
+        ) from None
+    print(write(out))
+    return int(left_out > 0)
 
 
 if __name__ == "__main__":

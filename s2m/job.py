@@ -1,7 +1,9 @@
-"""One attempt at a run, as a process of its own: python -m s2m.job RUN_FOLDER.
+"""One attempt at a run, as a process of its own: python -m s2m.job RUN_FOLDER [sim=NAME].
 
-What it prints goes into the run's log. Success is what the folder's result files say; the exit code
-only helps whoever waits for the process.
+sim=warp or sim=mujoco first moves the run to the other of these simulators, which have the same
+physics (sim.device=cuda:0 chooses the device). It resumes there from its checkpoint, now and later.
+Output goes to stdout. The result files in the folder say whether it succeeded; the exit code is a
+hint for whoever waits for the process.
 """
 
 import sys
@@ -18,12 +20,17 @@ def main(words: list[str]) -> int:
     if "--help" in words or "-h" in words:
         print((__doc__ or "").strip())
         return 0
-    if len(words) != 1:
-        raise UserError("usage: python -m s2m.job RUN_FOLDER")
+    paths = [word for word in words if "=" not in word]
+    where = dict(word.split("=", 1) for word in words if "=" in word)
+    if len(paths) != 1 or not where.keys() <= {"sim", "sim.device"}:
+        raise UserError("usage: python -m s2m.job RUN_FOLDER [sim=warp|mujoco] [sim.device=cuda:0]")
+    from s2m.stages.move import move
     from s2m.stages.progress import Progress
     from s2m.tracking.mirror import Mirror
 
-    folder = RunFolder.open(words[0])
+    folder = RunFolder.open(paths[0])
+    if where:
+        move(folder, where.get("sim"), where.get("sim.device"))
     progress = Progress.automatic()
     with Mirror(folder, progress.say) as mirror:
         mirror.outcome = _attempt(folder, progress, mirror)

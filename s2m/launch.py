@@ -5,9 +5,11 @@
     python -m s2m.launch -m +sweep=encoders                           a named sweep
     python -m s2m.launch -m +sweep=paper cluster=slurm                ... as jobs of a cluster
 
-The same command again resumes: finished runs are left alone, others continue from a checkpoint.
-dry=true only prints the plan; retry_failed=true also runs what has failed before.
+The same command resumes: finished runs are skipped, interrupted ones continue from a checkpoint.
+dry=true only prints the plan; retry_failed=true also reruns runs that failed.
+--wait stays until all jobs of a cluster have ended, and submits what its limits leave over.
 --cfg job prints the composed config (with -m of every run), --info also what was chosen where.
+--clean removes the copies of the code that no job and no unfinished run below root needs.
 --config-dir DIR adds a folder of your own groups, sweeps and encoders, laid out as conf/.
 python -m s2m.status shows where runs stand, s2m.logs RUN what one printed, s2m.cancel stops them.
 """
@@ -19,12 +21,13 @@ from s2m.cluster.cells import expand, sweep_names
 from s2m.cluster.followup import make_steps
 from s2m.cluster.launch import launch
 from s2m.cluster.shown import show_configs
+from s2m.cluster.snapshot import clean
 from s2m.config.cluster import SlurmCfg
 from s2m.config.compose import describe, load
-from s2m.config.overrides import take_flags
+from s2m.config.overrides import take_flags, with_root
 from s2m.config.run import RunCfg
 from s2m.config.search import Search, take_search
-from s2m.config.sim import IsaacLabCfg
+from s2m.config.sim import IsaacLabCfg, WarpCfg
 from s2m.console.errors import UserError, run_command
 from s2m.run.folder import RunFolder
 from s2m.run.status import CODES
@@ -34,26 +37,30 @@ from s2m.tracking.mode import choose
 def main(words: list[str]) -> int:
     """Compose and check all cells, then plan and execute them."""
     search, words = take_search(words)
-    flags, words = take_flags(words)
+    flags, words = take_flags(with_root(words))
     if flags.help:
         print(_help(words, search))
         return 0
+    if flags.clean:
+        print(clean(Path(load(RunCfg, words, search).root)))
+        return 0
     sweep = expand(words, search)
-    if not flags.many and len(sweep.cells) > 1:
+    if not flags.multirun and len(sweep.cells) > 1:
         raise UserError(
             "the command names several runs: add -m to run them all, "
             """or put a value with a comma in quotes: 'root="a,b"'"""
         )
     cells = sweep.compose(search)
-    if flags.config or flags.info:
+    if flags.cfg or flags.info:
         show_configs(sweep.cells, cells, search, info=flags.info)
         return 0
     steps = make_steps(sweep.then, Path(cells[0].root), cells[0].experiment, search.own)
     own = [
         search.used(words, cfg.encoder.name) for words, cfg in zip(sweep.cells, cells, strict=True)
     ]
-    if flags.many:
-        return launch(cells, steps, own=own, note=choose(cells[0].tracking).note)
+    if flags.multirun:
+        note = choose(cells[0].tracking).note
+        return launch(cells, steps, own=own, note=note, wait=flags.wait)
     return launch(cells, steps, own=own, foreground=foreground)
 
 
@@ -64,10 +71,10 @@ def foreground(folder: RunFolder) -> int:
     from s2m.stages.progress import Progress
     from s2m.tracking.mirror import Mirror
 
-    progress = Progress.automatic()
+    progress = Progress.automatic(kept=folder)
     with Mirror(folder, progress.say) as mirror:
         mirror.outcome = attempt(folder, progress, mirror)
-    print(f"{mirror.outcome}: {folder.path}")
+    progress.say(f"{mirror.outcome}: {folder.path}")
     return CODES[mirror.outcome]
 
 
@@ -84,7 +91,9 @@ def _help(words: list[str], search: Search) -> str:
     given = f" of {' '.join(cell)}" if cell else ""
     lines += ["", f"Settings (name=value), with the values{given or ' of a plain launch'}:"]
     lines += describe(load(RunCfg, cell, search))
-    lines += ["", "Settings of sim=isaaclab:", *describe(IsaacLabCfg(), "sim.")]
+    for schema in (WarpCfg, IsaacLabCfg):
+        cfg = schema()
+        lines += ["", f"Settings of sim={cfg.name}:", *describe(cfg, "sim.")]
     lines += ["", "Settings of cluster=slurm:", *describe(SlurmCfg(), "cluster.")]
     return "\n".join(lines)
 

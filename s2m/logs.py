@@ -1,6 +1,6 @@
 """What a run has printed: python -m s2m.logs RUN [--lines N] [--follow].
 
-For a run on SLURM the last words of its job follow: that is where SLURM says why it ended one.
+For a run on SLURM, the end of its job's error output follows, where SLURM says why it ended a job.
 """
 
 import argparse
@@ -12,19 +12,15 @@ from s2m.run.folder import RunFolder
 
 def main(words: list[str]) -> int:
     """Print the end of the log, and what is added to it."""
-    options = _parse(words)
+    parser = argparse.ArgumentParser(prog="python -m s2m.logs", description=__doc__)
+    parser.add_argument("run", metavar="RUN", help="run folder")
+    parser.add_argument("--lines", type=int, default=40, metavar="N", help="lines (40)")
+    parser.add_argument("--follow", action="store_true", help="keep printing new lines")
+    options = parser.parse_args(words)
     if options.lines < 1:
         raise UserError(f"--lines {options.lines}: allowed are whole numbers from 1")
     print_output(RunFolder.open(options.run), options.lines, options.follow)
     return 0
-
-
-def _parse(words: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m s2m.logs", description=__doc__)
-    parser.add_argument("run", metavar="RUN", help="run folder")
-    parser.add_argument("--lines", type=int, default=40, metavar="N", help="lines (40)")
-    parser.add_argument("--follow", action="store_true", help="go on printing what is added")
-    return parser.parse_args(words)
 
 
 if __name__ == "__main__":

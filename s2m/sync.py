@@ -1,15 +1,15 @@
 """Send runs to Weights & Biases: python -m s2m.sync [FOLDER ...] [--project ENTITY/NAME] [--watch].
 
-FOLDER is a run or holds runs (default: runs). Only what W&B lacks is sent, so the command may be
-repeated. With --watch it goes on until Ctrl-C: for a login node, if compute nodes lack internet.
+FOLDER is a run or holds runs (default: runs). Only what W&B lacks is uploaded, so the command can
+be repeated. --watch repeats it until Ctrl-C: for a login node, if compute nodes have no internet.
 """
 
 import argparse
 import signal
 import time
-from contextlib import suppress
 from itertools import takewhile
 
+from s2m.config.overrides import with_folder
 from s2m.console.errors import UserError, run_command
 from s2m.console.text import one_line
 from s2m.run.folder import RunFolder, runs_at
@@ -30,26 +30,20 @@ def main(words: list[str]) -> int:
         sender = Sender(scratch, options.project)
         # Whatever would stop every run alike, as a missing key, is said once and at the start.
         for folder in runs_at(options.folders):
-            with suppress(UnreadableError):
-                if _wanted(folder, options.all):
-                    sender.project(tracking_of(folder))
+            try:
+                cfg = tracking_of(folder)
+            except Exception:  # of a folder that cannot be read: told when its turn comes
+                continue
+            if options.all or cfg.mode != DISABLED:
+                sender.project(cfg)
         if options.watch:
             _watch(sender, options)
         return _once(sender, runs_at(options.folders), options.all)
 
 
-class UnreadableError(UserError):
-    """A run whose own config cannot be read."""
-
-
 def _wanted(folder: RunFolder, everything: bool) -> bool:
     """Tell whether a run may be sent."""
-    try:
-        return tracking_of(folder).mode != DISABLED or everything
-    except UserError as error:
-        raise UnreadableError(str(error)) from None
-    except Exception as error:  # whatever is wrong with one folder, the others are sent
-        raise UnreadableError(f"{folder.path} is damaged: {error!r}") from None
+    return tracking_of(folder).mode != DISABLED or everything
 
 
 def _once(sender: Sender, folders: list[RunFolder], everything: bool) -> int:
@@ -123,9 +117,9 @@ def _parse(words: list[str]) -> argparse.Namespace:
     add("folders", nargs="*", default=["runs"], metavar="FOLDER", help="run, or folder of runs")
     add("--project", metavar="ENTITY/NAME", help="send there (default: as each run's config says)")
     add("--all", action="store_true", help="also runs with tracking=disabled")
-    add("--watch", action="store_true", help="go on until Ctrl-C")
+    add("--watch", action="store_true", help="repeat until Ctrl-C")
     add("--every", type=float, default=30.0, metavar="SECONDS", help="between two looks (30)")
-    return parser.parse_args(words)
+    return parser.parse_args(with_folder(words))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ from s2m.run.folder import RunFolder
 from s2m.run.identity import run_path
 from s2m.stages.execute import execute
 from s2m.task.state import TransportState
+from tests.pretend_cards import PretendedCards
+from tests.sim.kernels import compile_kernels
 from tests.taught import STUDENT, TEACHER
 from tests.words import latest
 
@@ -23,10 +25,11 @@ settings.register_profile("tests", deadline=None, derandomize=True)
 settings.load_profile("tests")
 
 LONGEST = [
-    "cluster/test_disturbed.py", "tracking/test_faults.py", "cluster/test_local.py",
+    "cluster/test_transaction.py", "cluster/test_disturbed.py", "tracking/test_faults.py",
+    "cluster/test_local.py",
     "cluster/test_slurm.py", "tracking/test_interrupted.py", "cluster/test_storm.py",
     "faults/test_damage.py", "tracking/test_pull.py", "cluster/test_slurm_distill.py",
-    "cluster/test_devcluster.py",
+    "cluster/test_devcluster.py", "cluster/test_dealer.py",
 ]  # fmt: skip
 """Files of more than a minute: begun last, one of them would keep a single core busy at the end."""
 SLURM_SECONDS = 900
@@ -109,3 +112,23 @@ def student(teacher, tmp_path):
         return RunFolder.create(tmp_path / name, asdict(cfg) | frozen)
 
     return create
+
+
+@pytest.fixture
+def pretended_cards(tmp_path, monkeypatch):
+    """Return a function that puts so many cards into this machine, which has no others."""
+    for name in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"):
+        monkeypatch.delenv(name, raising=False)
+
+    def pretend(count, **versions):
+        cards = PretendedCards(tmp_path / "pretended", count, **versions)
+        monkeypatch.setenv("PATH", str(cards.folder), prepend=":")
+        return cards
+
+    return pretend
+
+
+@pytest.fixture(scope="session")
+def kernels():
+    """MuJoCo Warp with its kernels on disk; several processes do not compile them at once."""
+    compile_kernels()

@@ -5,6 +5,7 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from s2m.config.sim import INSTALL_ISAAC
+from s2m.console.text import one_line
+from s2m.run.cards import VISIBLE, installed
 from s2m.tracking.key import has_key
 
 ISAACSIM, ISAACLAB = "5.1.", "2.3.2"
@@ -27,6 +30,10 @@ SHARED = (
 """File systems that more than one machine can see."""
 LEAST_FREE = 10e9
 """Bytes that should be free where runs are kept: a run of the paper's size keeps some 0.3 GB."""
+GRAPH_CUDA = (12, 4)
+"""The CUDA that a driver must support for loops inside captured graphs, as MuJoCo Warp has."""
+WARP_BYTES = 48e3
+"""Memory that MuJoCo Warp takes per environment at five balls; what learning takes is not in it."""
 PATIENCE = 60
 
 
@@ -83,18 +90,19 @@ def packages(root: Path, cluster: bool) -> Result:
 def assets(root: Path, cluster: bool) -> Result:
     """Configs, and the robot as MJCF and URDF, read back by MuJoCo."""
     fix = "install the project from its repository: pip install -e ."
-    conf = Path(__file__).resolve().parents[2] / "conf" / "config.yaml"
-    if not conf.is_file():
-        return Result(False, f"no {conf}", fix)
     try:
         import mujoco
 
+        from s2m.config.search import CONF
         from s2m.config.sim import MujocoCfg
         from s2m.robot.mjcf import mjcf
         from s2m.robot.model import ROBOT
         from s2m.robot.urdf import urdf
     except ImportError as error:
         return Result(False, str(error), fix)
+    conf = CONF / "config.yaml"
+    if not conf.is_file():
+        return Result(False, f"no {conf}", fix)
     built = mujoco.MjModel.from_xml_string(mjcf(ROBOT, 5, MujocoCfg()))
     imported = mujoco.MjModel.from_xml_string(urdf(ROBOT))
     return Result(
@@ -140,27 +148,28 @@ def files(root: Path, cluster: bool) -> Result:
         return Result(False, f"{found}, almost full", "free 10 GB or choose another root=DIR")
     if cluster and not kind.startswith(SHARED):
         advice = "if the nodes do not all see it, choose a folder they share: root=DIR"
-        return Result(True, f"{found}, which is hardly shared between nodes", advice, hint=True)
+        return Result(True, f"{found}, which nodes rarely share", advice, hint=True)
     return Result(True, found)
 
 
 def gpu(root: Path, cluster: bool) -> Result:
     """A GPU that the driver knows and torch can use."""
-    if shutil.which("nvidia-smi") is None:
-        return Result(
-            False, "no NVIDIA driver (nvidia-smi not found)",
-            "call this where jobs run: srun --gres=gpu:1 python -m s2m.doctor --cluster; "
-            "without a GPU use sim=mujoco",
-        )  # fmt: skip
-    fields = "name,driver_version,memory.total"
-    smi = _run(["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader"])
-    if smi.returncode or not smi.stdout.strip():
-        message = (smi.stdout + smi.stderr).strip().splitlines()
-        return Result(
-            False, message[0] if message else "nvidia-smi sees no GPU",
-            "ask for a GPU (srun --gres=gpu:1) or have the driver repaired",
-        )  # fmt: skip
-    found = "; ".join(line.strip() for line in smi.stdout.strip().splitlines())
+    cards = installed()
+    if not cards.found:
+        fix = "none is needed: sim=mujoco runs on the cores, as does sim.device=cpu"
+        if cluster:
+            fix = (
+                "call this where jobs run: srun --gres=gpu:1 python -m s2m.doctor --cluster; "
+                "without a GPU use sim=mujoco"
+            )
+        return Result(False, f"no NVIDIA GPU ({one_line(cards.trouble)})", fix)
+    version = _cuda_version()
+    cuda = "an unknown CUDA" if version is None else f"CUDA {version[0]}.{version[1]}"
+    told = [f"driver {cards.found[0].driver} for {cuda}"]
+    told += [f"GPU {card}{_gigabytes(card.memory)}" for card in cards.found]
+    if (listed := os.environ.get(VISIBLE)) is not None:
+        told.append(f"{VISIBLE}={listed} is set")
+    found = one_line("; ".join(told))
     try:
         import torch
     except ImportError:
@@ -172,6 +181,42 @@ def gpu(root: Path, cluster: bool) -> Result:
             "pip install torch==2.7.0 --index-url https://download.pytorch.org/whl/cu128",
         )  # fmt: skip
     return Result(True, found)
+
+
+def _gigabytes(mebibytes: int) -> str:
+    return f", {mebibytes * 2**20 / 1e9:.0f} GB" if mebibytes else ""
+
+
+def _cuda_version() -> tuple[int, int] | None:
+    """Return the newest CUDA that the driver supports, from the head of what nvidia-smi prints."""
+    said = re.search(r"CUDA (?:\w+ )?Version\s*:\s*(\d+)\.(\d+)", _run(["nvidia-smi"]).stdout)
+    return (int(said[1]), int(said[2])) if said else None
+
+
+def warp(root: Path, cluster: bool) -> Result:
+    """MuJoCo Warp, a driver that can capture its steps as graphs, and what a card has room for."""
+    version = _version("mujoco-warp")
+    if version is None:
+        return Result(
+            False, "no mujoco-warp; only sim=warp needs it", "pip install -e '.[warp]'"
+        )  # fmt: skip
+    found = f"mujoco-warp {version}, warp-lang {_version('warp-lang') or 'absent'}"
+    cards = installed().found
+    if not cards:
+        return Result(True, f"{found}; without a GPU only sim.device=cpu")
+    if least := min((card.memory for card in cards if card.memory), default=0):
+        room = least * 2**20 / WARP_BYTES
+        each = f"{WARP_BYTES / 1e3:.0f} kB each at five balls, without learning"
+        found += f"; a GPU holds some {float(f'{room:.1g}'):,.0f} environments ({each})"
+    driver, (major, minor) = _cuda_version(), GRAPH_CUDA
+    if driver is None or driver < GRAPH_CUDA:
+        known = "an unknown CUDA" if driver is None else f"CUDA {driver[0]}.{driver[1]}"
+        return Result(
+            driver is None,
+            f"{found}; the driver is for {known}, captured graphs need {major}.{minor}",
+            "install an NVIDIA driver of 550.54 or later, or use sim.graph=false", hint=True,
+        )  # fmt: skip
+    return Result(True, f"{found}; steps can be captured as graphs")
 
 
 def isaac(root: Path, cluster: bool) -> Result:
@@ -214,7 +259,7 @@ def wandb(root: Path, cluster: bool) -> Result:
     """The mirror on wandb.ai: whether the client is there and somebody is logged in."""
     version = _version("wandb")
     if version is None:
-        return Result(False, "not installed; runs go on without it", "pip install wandb")
+        return Result(False, "not installed; training works without it", "pip install wandb")
     if has_key():
         return Result(True, f"wandb {version}, logged in")
     return Result(

@@ -23,6 +23,7 @@ CHECKS: dict[str, tuple[Callable[[Path, bool], Result], tuple[str, ...]]] = {
     "assets": (checks.assets, (LOCAL, CLUSTER)),
     "files": (checks.files, (LOCAL, CLUSTER)),
     "gpu": (checks.gpu, (CLUSTER,)),
+    "warp": (checks.warp, ()),
     "isaac": (checks.isaac, (CLUSTER,)),
     "slurm": (checks.slurm, (CLUSTER,)),
     "wandb": (checks.wandb, ()),

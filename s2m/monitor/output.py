@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from s2m.cluster.submission import Submission, submission_of
+from s2m.cluster.queue import Place, Queue
 from s2m.cluster.verdict import tail
 from s2m.console.errors import UserError
 from s2m.console.text import harmless
@@ -16,22 +16,24 @@ FOLLOW_SECONDS = 0.5
 
 def print_output(folder: RunFolder, lines: int, follow: bool = False) -> None:
     """Print the end of a run's log and of its job's errors; with `follow` also what is added."""
-    submission = submission_of(folder.submitted)
-    errors = tail(submission.logs()[1], lines, math.inf) if submission else ""
+    queue = Queue.read(folder.path)
+    place = queue.of(folder.path) if queue else None
+    logs = place.logs() if place else []
+    errors = tail(logs[1], lines, math.inf) if logs else ""
     if not folder.log.exists() and not errors:
-        raise UserError(f"{folder.path} {_why_silent(folder, submission)}")
+        raise UserError(f"{folder.path} {_why_silent(folder, place)}")
     print(tail(folder.log, lines, math.inf))
-    if submission and errors:
-        print(f"--- SLURM job {submission.job}\n{errors}")
+    if place and errors:
+        print(f"--- SLURM job {place.id}\n{errors}")
     if follow:
         _follow(folder.log)
 
 
-def _why_silent(folder: RunFolder, submission: Submission | None) -> str:
-    if submission:
-        return f"has printed nothing yet; it was submitted as job {submission.job}"
+def _why_silent(folder: RunFolder, place: Place | None) -> str:
+    if place:
+        return f"has printed nothing yet; it was submitted as job {place.id}"
     if folder.attempt.exists():
-        return "has no run.log: it ran in the foreground, or its log was not archived"
+        return "has no run.log: its log was not archived"
     return "has printed nothing yet"
 
 

@@ -102,10 +102,6 @@ class Project:
                     return None
                 raise
 
-    def require(self) -> None:
-        """Make sure that the project exists and may be seen; raises what the client does."""
-        len(self.api.runs(self.path, per_page=1))
-
     def runs(self) -> list[Any]:
         """Return all runs of this project that s2m has sent."""
         with self.explained():

@@ -3,13 +3,16 @@
 import hashlib
 import json
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from s2m.run.events import Events
 from s2m.run.files import sha256, to_json
 from s2m.run.folder import FILES, RunFolder
 from s2m.run.lock import current_attempt
+from s2m.run.naming import among_siblings
 from s2m.run.status import status_of
+from s2m.tracking.mode import tracking_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -37,16 +40,25 @@ def run_id(folder: RunFolder) -> str:
 
 
 def description(folder: RunFolder) -> dict[str, Any]:
-    """Return how the run is called and found on W&B; a student by its own budget."""
-    config, name = folder.config(), full_name(folder)
+    """Return how the run is called and found on W&B; a student by its own budget.
+
+    Name, group and tags show the settings in which the runs of its experiment differ.
+    """
+    config, name = folder.config(), among_siblings(folder)
+    experiment = full_name(folder).partition("/")[0]
     slots = "permuted" if config["permute"] else "fixed slots"
-    tags = [name.split("/")[0], config[folder.kind.budget]["name"], config["sim"]["name"], slots]
+    tags = [experiment, config[folder.kind.budget]["name"], config["sim"]["name"], slots]
+    tags += [setting for setting in name.settings if "=" in setting]
+    chosen, identity = tracking_of(folder), folder.identity
     return {
         "id": run_id(folder),
-        "name": folder.path.resolve().name,
-        "group": folder.identity.variant,
+        "name": chosen.called(
+            run=str(name), experiment=experiment, variant=identity.variant, seed=str(identity.seed)
+        ),
+        "group": chosen.group or name.row,
+        "notes": chosen.notes or None,
         "job_type": folder.kind.stage,
-        "tags": sorted({str(tag)[:TAG] for tag in tags}),
+        "tags": sorted({str(tag)[:TAG] for tag in [*tags, *chosen.tags]}),
         "config": config,
     }
 
@@ -81,6 +93,11 @@ def stamp(folder: RunFolder) -> tuple[Any, ...]:
             continue
         found.append((name, status.st_mtime_ns, status.st_size))
     return tuple(found)
+
+
+def films(folder: RunFolder) -> list[Path]:
+    """Return the films that lie in the folder."""
+    return sorted(path for kind in FILMS for path in folder.path.glob(kind))
 
 
 def checksums(contents: dict[str, bytes]) -> dict[str, str]:

@@ -9,9 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from s2m.run.metrics import ITERATION, MetricsRow, merge
+from s2m.run.metrics import ITERATION, MetricsRow, merge, rows_of
 from s2m.tracking.panels import THRESHOLD, THROUGHPUT
 
 if TYPE_CHECKING:
@@ -48,38 +46,15 @@ def replay(rows: Iterable[Mapping[str, Any]]) -> "pyarrow.Table":
 
 def missing(journal: "pyarrow.Table", mirrored: "pyarrow.Table") -> tuple[int | None, list[Entry]]:
     """Return what makes the mirror equal to the journal: a rewind, if need be, and rows."""
-    own, other = (table[ITERATION].to_numpy() for table in (journal, mirrored))
-    extra = np.setdiff1d(other, own)
-    limit = int(extra[0]) - 1 if len(extra) else None
-    due = ~np.isin(own, other if limit is None else other[other <= limit])
-    due |= _differs(journal, mirrored, own, other)
-    rows = []
-    for row in journal.take(np.flatnonzero(due)).to_pylist():
-        iteration = row.pop(ITERATION)
-        rows.append((iteration, {name: v for name, v in row.items() if v is not None}))
-    return limit, rows
+    own, other = rows_of(journal), rows_of(mirrored)
+    extra = min(other.keys() - own.keys(), default=None)
+    if extra is not None:
+        other = {i: row for i, row in other.items() if i < extra}
+    limit = None if extra is None else extra - 1
+    return limit, [(i, row) for i, row in own.items() if not _equal(row, other.get(i, {}))]
 
 
-def _differs(
-    journal: "pyarrow.Table", mirrored: "pyarrow.Table", own: np.ndarray, other: np.ndarray
-) -> np.ndarray:
-    """Mark the journal's rows that the mirror has with other values."""
-    both, here, there = np.intersect1d(own, other, return_indices=True)
-    differs = np.zeros(len(both), dtype=bool)
-    for name in {*journal.column_names, *mirrored.column_names} - {ITERATION}:
-        (a, a_known), (b, b_known) = (
-            _column(table, name, places) for table, places in ((journal, here), (mirrored, there))
-        )
-        equal = (a == b) | (np.isnan(a) & np.isnan(b))
-        differs |= (a_known != b_known) | (a_known & b_known & ~equal)
-    marks = np.zeros(len(own), dtype=bool)
-    marks[here] = differs
-    return marks
-
-
-def _column(table: "pyarrow.Table", name: str, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values of a metric, and where there is one, at some rows."""
-    if name not in table.column_names:
-        return np.full(len(places), math.nan), np.zeros(len(places), dtype=bool)
-    column = table[name]
-    return column.to_numpy()[places], column.is_valid().to_numpy()[places]
+def _equal(row: MetricsRow, other: MetricsRow) -> bool:
+    """Tell whether two rows have the same metrics with the same values, NaN being one."""
+    same = (v == other[n] or v != v and other[n] != other[n] for n, v in row.items() if n in other)
+    return row.keys() == other.keys() and all(same)

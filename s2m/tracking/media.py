@@ -5,7 +5,7 @@ from typing import Any
 
 from s2m.run.files import sha256
 from s2m.run.folder import RunFolder, saved
-from s2m.tracking.contents import FILMS
+from s2m.tracking import contents
 
 SUCCESS = "success"
 """Name of the table of an evaluation."""
@@ -33,7 +33,7 @@ def films(folder: RunFolder) -> Iterator[tuple[str, str, Any]]:
     """Yield checksum, name and W&B video of the films that lie in the folder."""
     import wandb
 
-    for path in sorted(path for kind in FILMS for path in folder.path.glob(kind)):
+    for path in contents.films(folder):
         folder.inside(path.name)
         video = wandb.Video(str(path), format=path.suffix[1:])  # pyright: ignore
         yield sha256(path.read_bytes()), path.stem, video

@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from types import TracebackType
 from typing import Self
 
 from s2m.config.tracking import TrackingCfg
@@ -75,19 +74,14 @@ class Mirror:
 
     def _give_up(self, reason: str) -> None:
         self._process = None
-        self._say(f"W&B: {reason}; the run goes on, python -m s2m.sync sends the rest later")
+        self._say(f"W&B: {reason}; training continues, python -m s2m.sync uploads the rest later")
         Events(self.folder, self._attempt).append(EVENT, reason=reason)
 
     def __enter__(self) -> Self:
         """Mirror for a block."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Let the process send the rest, within the config's time, then end it."""
         self.check()
         if self._process is None:

@@ -4,7 +4,6 @@ import importlib.util
 import os
 from dataclasses import dataclass
 
-from s2m.config.compose import from_dict
 from s2m.config.tracking import TrackingCfg
 from s2m.run.folder import RunFolder
 from s2m.tracking.key import has_key
@@ -24,6 +23,8 @@ class Mode:
 
 def tracking_of(folder: RunFolder) -> TrackingCfg:
     """Return the tracking settings in a run's frozen config; folders of old have none."""
+    from s2m.config.compose import from_dict  # which brings Hydra
+
     return from_dict(TrackingCfg, folder.config().get("tracking", {}))
 
 
@@ -49,4 +50,4 @@ def choose(cfg: TrackingCfg) -> Mode:
 
 
 def _later(reason: str) -> str:
-    return f"W&B: {reason}; runs are kept on disk, python -m s2m.sync sends them later"
+    return f"W&B: {reason}; runs stay on disk, python -m s2m.sync uploads them later"

@@ -9,7 +9,7 @@ from s2m.config.tracking import TrackingCfg
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.journal import KEPT, Journal
-from s2m.run.metrics import ITERATION, MetricsRow, merge
+from s2m.run.metrics import ITERATION, MetricsRow, merge, rows_of
 from s2m.run.status import FINISHED, PENDING, RUNNING, STOPPED
 from s2m.tracking import contents
 from s2m.tracking.client import Project, marker
@@ -100,8 +100,7 @@ class Session:
     def _new_rows(self) -> list[tuple[int, MetricsRow]]:
         newest = Journal(self.folder).tail(KEPT)
         if newest and newest[0][0] > self._last + 1:
-            table = Journal(self.folder).table()
-            newest = missing(table, table.slice(0, 0))[1]
+            newest = list(rows_of(Journal(self.folder).table()).items())
         return [entry for entry in newest if entry[0] > self._last]
 
     def _log(self, rows: list[tuple[int, MetricsRow]]) -> None:

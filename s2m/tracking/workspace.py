@@ -55,7 +55,7 @@ def save(path: str) -> tuple[str, bool]:
         project = Project(entity, name)
         made = define(project)
         with project.explained():
-            project.require()
+            len(project.api.runs(project.path, per_page=1))  # asks whether it may be seen
             return _save(made, project)
 
 

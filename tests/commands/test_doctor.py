@@ -13,7 +13,9 @@ from s2m.console.errors import UserError
 from s2m.monitor import checks, examination
 
 ROOT = Path(__file__).parents[2]
-NAMES = ["interpreter", "packages", "assets", "files", "gpu", "isaac", "slurm", "wandb", "gl"]
+NAMES = [
+    "interpreter", "packages", "assets", "files", "gpu", "warp", "isaac", "slurm", "wandb", "gl",
+]  # fmt: skip
 
 
 def told(capsys, *words):
@@ -84,13 +86,59 @@ def test_a_controller_that_does_not_answer(capsys, tmp_path, program):
     assert finding(report, "slurm")["status"] == "missing"
 
 
-def test_a_gpu_without_a_fitting_torch(capsys, tmp_path, program, monkeypatch):
-    program("nvidia-smi", "NVIDIA L40S, 580.65.06, 46068 MiB")
+def test_a_gpu_without_a_fitting_torch(capsys, tmp_path, pretended_cards, monkeypatch):
+    pretended_cards(2)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     _, report = told(capsys, str(tmp_path), "--cluster")
-    assert "L40S" in finding(report, "gpu")["found"] and "whl/cu" in finding(report, "gpu")["fix"]
+    found = finding(report, "gpu")
+    card = "(NVIDIA L40S), 48 GB"
+    assert f"driver 580.65.06 for CUDA 13.0; GPU 0 {card}; GPU 1 {card}, but" in found["found"]
+    assert "whl/cu" in found["fix"]
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    assert finding(told(capsys, str(tmp_path), "--cluster")[1], "gpu")["status"] == "ok"
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    found = finding(told(capsys, str(tmp_path), "--cluster")[1], "gpu")
+    assert found["status"] == "ok" and found["found"].endswith("; CUDA_VISIBLE_DEVICES=1 is set")
+
+
+def test_a_machine_without_a_gpu_is_told_so_and_can_train(capsys, tmp_path, program):
+    program("nvidia-smi", "No devices were found", code=6)
+    code, report = told(capsys, str(tmp_path))
+    found = finding(report, "gpu")
+    assert (code, found["status"]) == (0, "absent")
+    assert found["found"] == "no NVIDIA GPU (No devices were found)"
+    assert found["fix"].startswith("none is needed: sim=mujoco")
+
+
+@pytest.mark.parametrize(
+    ("cuda", "status", "words"),
+    [
+        ("13.0", "ok", "steps can be captured as graphs"),
+        ("12.4", "ok", "steps can be captured as graphs"),
+        ("12.2", "absent", "the driver is for CUDA 12.2, captured graphs need 12.4"),
+        ("N/A", "ok", "the driver is for an unknown CUDA, captured graphs need 12.4"),
+    ],
+)
+def test_graphs_of_warp_need_a_recent_driver(
+    capsys, tmp_path, pretended_cards, monkeypatch, cuda, status, words
+):
+    pretended_cards(1, cuda=cuda)
+    installed = {"mujoco-warp": "4.0.0", "warp-lang": "1.19.0"}
+    monkeypatch.setattr(checks, "_version", lambda name: installed.get(name, "1"))
+    found = finding(told(capsys, str(tmp_path))[1], "warp")
+    assert found["status"] == status and found["found"].endswith(words)
+    room = "a GPU holds some 1,000,000 environments (48 kB each at five balls"
+    assert f"mujoco-warp 4.0.0, warp-lang 1.19.0; {room}" in found["found"]
+    assert ("sim.graph=false" in found["fix"]) == ("graphs need" in words)
+
+
+def test_warp_is_only_needed_for_warp(capsys, tmp_path, program, monkeypatch):
+    monkeypatch.setattr(checks, "_version", {"torch": "2.7"}.get)
+    found = finding(told(capsys, str(tmp_path))[1], "warp")
+    assert found["status"] == "absent" and found["fix"] == "pip install -e '.[warp]'"
+    monkeypatch.setattr(checks, "_version", lambda name: "1")
+    found = finding(told(capsys, str(tmp_path))[1], "warp")
+    assert (found["status"], found["fix"]) == ("ok", "")
+    assert found["found"].endswith("without a GPU only sim.device=cpu")
 
 
 def test_isaac_must_be_of_the_right_version_and_accepted(capsys, tmp_path, monkeypatch):
@@ -157,8 +205,8 @@ def test_wrong_words():
 
 
 def test_a_setting_is_not_taken_for_a_folder(tmp_path, capsys):
-    with pytest.raises(UserError, match="root=/x is no folder; .* python -m s2m.doctor /x$"):
-        doctor.main(["root=/x"])
+    with pytest.raises(UserError, match="roots=/x: not a directory; name it alone, or write root="):
+        doctor.main(["roots=/x"])
     (tmp_path / "a=b").mkdir()
     told(capsys, str(tmp_path / "a=b"))
 

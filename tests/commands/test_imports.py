@@ -18,11 +18,11 @@ def test_only_checkpoints_need_torch():
 
 LIGHT = """
 import contextlib, sys
-from s2m import audit, cancel, dashboard, distill, doctor, evaluate, export, job, launch, logs
-from s2m import replay, status, sync
-for command in (audit, distill, evaluate, export, launch, replay):
+from s2m import audit, bench, cancel, dashboard, distill, doctor, evaluate, export, job, launch
+from s2m import logs, replay, status, sync
+for command in (audit, bench, distill, evaluate, export, launch, replay):
     command.main(["--help"])
-for main in (evaluate.main, launch.main, replay.main):
+for main in (bench.main, evaluate.main, launch.main, replay.main):
     with contextlib.suppress(Exception):
         main(["agnet=lqr"])
 heavy = {"torch", "mujoco", "wandb", "isaaclab", "pandas"} & sys.modules.keys()
@@ -33,6 +33,26 @@ sys.exit(", ".join(heavy) or 0)
 def test_help_and_mistakes_come_at_once():
     done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+AGAIN = """
+import sys
+from s2m import launch
+code = launch.main(sys.argv[1:])
+sys.exit(str({"torch", "mujoco"} & sys.modules.keys()) if "torch" in sys.modules else code)
+"""
+
+
+def test_a_finished_run_is_told_without_torch(tmp_path):
+    words = [
+        "sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=4", "budget.iterations=2",
+        "evaluate.episodes=2", "evaluate.selection_episodes=2", "tracking=disabled",
+        f"root={tmp_path}",
+    ]  # fmt: skip
+    for command in (["-m", "s2m.launch"], ["-c", AGAIN]):
+        done = subprocess.run([sys.executable, *command, *words], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert f"finished: {tmp_path}" in done.stdout
 
 
 TRAINING = """

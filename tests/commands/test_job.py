@@ -60,8 +60,8 @@ def test_a_failing_orphan_charges_nothing_to_the_attempt_that_took_over(tmp_path
 
 
 def test_a_log_of_another_encoding_does_not_end_a_run(tmp_path):
-    """Criteria without a value are written as a dash."""
-    folder = create(tmp_path / "run", "budget.iterations=1", "evaluate.episodes=2")
+    """The name of the run's folder is in every line."""
+    folder = create(tmp_path / "run–1", "budget.iterations=1", "evaluate.episodes=2")
     done = subprocess.run(
         [sys.executable, "-m", "s2m.job", str(folder.path)], capture_output=True,
         env={**os.environ, "PYTHONIOENCODING": "latin-1"},

@@ -70,7 +70,7 @@ def test_ctrl_c_checkpoints_and_the_same_command_goes_on(tmp_path):
     stopped_at = Journal(run).last()[0]
     run.stop.touch()  # somebody cancelled it while nobody was at it
     out = until_stopped(command, tmp_path, stopped_at)
-    assert f"going on after iteration {stopped_at}" in out and not run.stop.exists()
+    assert f"resumed at iteration {stopped_at}" in out and not run.stop.exists()
 
 
 def test_a_failure_in_the_foreground_stands_in_the_events(tmp_path):
@@ -94,7 +94,7 @@ def test_a_failure_in_the_foreground_stands_in_the_events(tmp_path):
         (["seed=abc"], "seed = abc: allowed are whole numbers"),
         (["seed=-1"], "seed = -1: allowed 0 to"),
         (["permute=maybe"], "permute = maybe: allowed are true and false"),
-        (["budget=tiny"], "unknown budget 'tiny'. Allowed: demo, desktop, paper"),
+        (["budget=tiny"], "unknown budget 'tiny'. Allowed: demo, desktop, paper, "),
         (["experiment=../x"], "experiment = '../x': allowed are"),
         (["ppo.gamma=1.5"], "ppo.gamma = 1.5: allowed 0 to 1"),
         (

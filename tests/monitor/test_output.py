@@ -2,11 +2,11 @@
 
 import pytest
 
-from s2m.cluster.submission import Submission, record
 from s2m.console.errors import UserError
 from s2m.monitor import output
 from s2m.monitor.output import print_output
 from tests.analysis.synthetic import Spec, write_run
+from tests.cluster.jobs import submit
 
 
 @pytest.fixture
@@ -14,11 +14,10 @@ def run(tmp_path):
     return write_run(tmp_path, Spec(state="pending"))
 
 
-def submit(run, tmp_path, errors=None):
-    submission = Submission("7_0", "s2m-x", str(tmp_path), "")
-    record(run, submission)
+def submitted(run, errors=None):
+    entry = submit([[run]], job="7")
     if errors is not None:
-        submission.logs()[1].write_text(errors)
+        entry.logs(0)[1].write_text(errors)
 
 
 def test_the_last_lines_are_printed(run, capsys):
@@ -27,18 +26,18 @@ def test_the_last_lines_are_printed(run, capsys):
     assert capsys.readouterr().out == "line 7\nline 8\n"
 
 
-def test_what_slurm_wrote_about_the_job_follows(run, tmp_path, capsys):
+def test_what_slurm_wrote_about_the_job_follows(run, capsys):
     run.log.write_text("training\n")
-    submit(run, tmp_path, "slurmstepd: *** JOB 7 CANCELLED ***\n")
+    submitted(run, "slurmstepd: *** JOB 7 CANCELLED ***\n")
     print_output(run, 5)
     assert capsys.readouterr().out == (
-        "training\n--- SLURM job 7_0\nslurmstepd: *** JOB 7 CANCELLED ***\n"
+        "training\n--- SLURM job 7\nslurmstepd: *** JOB 7 CANCELLED ***\n"
     )
 
 
-def test_a_job_that_wrote_nothing_is_not_mentioned(run, tmp_path, capsys):
+def test_a_job_that_wrote_nothing_is_not_mentioned(run, capsys):
     run.log.write_text("training\n")
-    submit(run, tmp_path, "")
+    submitted(run, "")
     print_output(run, 5)
     assert capsys.readouterr().out == "training\n"
 
@@ -52,11 +51,11 @@ def test_what_a_terminal_would_obey_is_shown_as_escapes(run, capsys):
 def test_a_run_that_has_printed_nothing_says_why(run, tmp_path):
     with pytest.raises(UserError, match="has printed nothing yet$"):
         print_output(run, 5)
-    submit(run, tmp_path)
-    with pytest.raises(UserError, match="nothing yet; it was submitted as job 7_0$"):
+    submitted(run)
+    with pytest.raises(UserError, match="nothing yet; it was submitted as job 7$"):
         print_output(run, 5)
     done = write_run(tmp_path, Spec(seed=2, state="stopped", iteration=3))
-    with pytest.raises(UserError, match="has no run.log: it ran in the foreground, or"):
+    with pytest.raises(UserError, match="has no run.log: its log was not archived"):
         print_output(done, 5)
 
 

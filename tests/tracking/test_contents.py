@@ -2,12 +2,16 @@
 
 import json
 import math
+from dataclasses import asdict
 
 import pyarrow
 import pytest
 
+from s2m.config.compose import load
+from s2m.config.run import RunCfg
+from s2m.console.errors import UserError
 from s2m.run.events import Events
-from s2m.run.folder import FILES
+from s2m.run.folder import FILES, RunFolder
 from s2m.run.lock import RunLock
 from s2m.tracking.contents import (
     description,
@@ -40,6 +44,35 @@ def test_a_run_is_found_by_its_row_budget_and_slots(tmp_path):
     told = description(write_run(tmp_path, Spec("pfds_off", experiment="e" * 90)))
     assert told["group"] == "pfds_off" and told["job_type"] == "train"
     assert told["tags"] == sorted(["e" * 64, "paper", "mujoco", "fixed slots"])
+
+
+def test_name_group_tags_and_notes_can_be_chosen(tmp_path):
+    folder = write_run(tmp_path, Spec())
+    plain = description(folder)
+    assert plain["name"] == "pfds s40" and plain["notes"] is None
+    words = ["group=mine", "tags=[paper 2]", "notes=a try", 'name="{variant} {seed} wide"']
+    config = asdict(load(RunCfg, [f"tracking.{word}" for word in words]))
+    folder = RunFolder.create(tmp_path / "again", config)
+    told = description(folder)
+    seed = folder.identity.seed
+    assert (told["name"], told["group"], told["notes"]) == (f"pfds {seed} wide", "mine", "a try")
+    assert "paper 2" in told["tags"] and len(told["tags"]) == 5
+
+
+def test_a_name_with_an_unknown_part_is_refused():
+    with pytest.raises(UserError, match="allowed are text and {run}, {experiment}, {variant}"):
+        load(RunCfg, ['tracking.name="{run} {size}"'])
+
+
+def test_names_groups_and_tags_show_what_differs(tmp_path):
+    runs = [
+        write_run(tmp_path, Spec(iterations=9, changes={"ppo": {"gamma": gamma}}))
+        for gamma in (0.97, 0.99)
+    ]
+    told = [description(run) for run in runs]
+    assert [one["name"] for one in told] == ["pfds γ=0.97 s40", "pfds γ=0.99 s40"]
+    assert [one["group"] for one in told] == ["pfds γ=0.97", "pfds γ=0.99"]
+    assert "γ=0.97" in told[0]["tags"] and "γ=0.97" not in told[1]["tags"]
 
 
 def test_the_summary_has_levels_rates_and_parameters(folder):

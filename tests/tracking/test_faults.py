@@ -64,7 +64,7 @@ def test_the_client_is_killed(server, make, calm, victim):
             os.kill(pid, signal.SIGKILL)
 
     (said,) = train(folder, {7: kill}, patience=20)
-    assert "the run goes on" in said
+    assert "training continues" in said
     assert course(folder) == calm
     assert len(off_events(folder)) == 1
     assert_made_up_for(server, folder)

@@ -33,7 +33,8 @@ def test_an_online_run_is_mirrored_as_it_trains(server, make, calm):
     assert train(folder, {8: until(has_rows(server, folder, 5))}) == []
     assert course(folder) == calm
     run = stored(server, folder)
-    assert (run.display, run.group, run.job_type, run.state) == ("run", "pfds", "train", "finished")
+    assert (run.display, run.group, run.job_type) == ("pfds s40", "pfds", "train")
+    assert run.state == "finished"
     assert run.tags == ["demo", "dummy", "exp", "permuted"]
     assert [row["iteration"] for row in run.rows()] == list(range(1, 13))
     assert run.config["encoder"]["value"]["name"] == "pfds"

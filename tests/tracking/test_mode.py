@@ -96,4 +96,4 @@ def test_a_mirror_that_ends_and_leaves_no_words_is_noted(tmp_path):
     assert not folder.tracking_log.exists()
     mirror.check()
     (line,) = said
-    assert line.startswith("W&B: the mirror ended with exit code 1; the run goes on")
+    assert line.startswith("W&B: the mirror ended with exit code 1; training continues")
