@@ -5,29 +5,24 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/ready
 ISAACLAB := .isaaclab/ready
-# Policies of the study, at the desktop budget: one sees the balls, one only feels them.
-TEACHER := results/desktop/encoders/pfds-s40-01e39876
-STUDENT := results/desktop/encoders/tactset-s40-7e75a520
 
-.PHONY: demo test coverage lint bench clean
+.PHONY: demo test coverage lint docs bench clean
 
-demo: $(READY)  ## The chain in small: eight rows, tables, student, report, and a film to look at.
+demo: $(READY)  ## The study's report, a film, and the whole chain in small: demo/index.html.
 	rm -rf demo
-	$(RUN) -m s2m.launch -m +sweep=demo root=demo/runs tracking=disabled
-	$(RUN) analysis/make_tables.py --runs demo/runs --out demo/tables --distill
-	$(RUN) -m s2m.replay run=$(TEACHER) k=all tactile=true width=256 height=192 out=demo/strip.png
-	$(RUN) -m s2m.replay run=$(TEACHER) k=5 out=demo/demo.mp4
-	$(RUN) -m s2m.replay run=$(STUDENT) k=5 out=demo/felt.mp4
-	@echo "Look at demo/tables/report.html, demo/strip.png, demo/demo.mp4 and demo/felt.mp4"
+	$(RUN) analysis/demo.py
 
 # Four at a time, file by file, the longest first: while some wait for SLURM, others compute.
+# The kernels of MuJoCo Warp are compiled before: four processes would each compile them.
 test: $(READY) $(ISAACLAB) lint  ## Lint, types and all tests.
+	$(RUN) -m tests.sim.kernels
 	$(RUN) -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder \
 		--durations 15
 
 # Without what takes long or needs daemons: a part of the tests, and what it leaves unrun.
 # make coverage TESTS=tests/run measures what that folder runs.
 coverage: $(READY) $(ISAACLAB)  ## Which lines of s2m and analysis the fast tests run.
+	$(RUN) -m tests.sim.kernels
 	$(RUN) -m pytest --numprocesses 4 --dist loadfile \
 		-m 'not slow and not slurm and not browser and not latex' \
 		--cov --cov-report term-missing $(TESTS)
@@ -39,6 +34,9 @@ lint: $(READY) $(ISAACLAB)
 	$(VENV)/bin/pyright
 	$(VENV)/bin/pyright --project pyright-isaaclab.json
 
+docs: $(READY)  ## The pages as a site, with every link checked: site/index.html.
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict
+
 bench: $(READY)  ## Speed and physics figures of the docs.
 	$(RUN) benchmarks/physics.py
 	$(RUN) benchmarks/sim.py
@@ -49,12 +47,8 @@ bench: $(READY)  ## Speed and physics figures of the docs.
 	$(RUN) benchmarks/distill.py
 	$(RUN) -m benchmarks.scale
 
-# torch first and by its exact version: a range would pull CUDA packages of several gigabytes.
-$(READY): constraints.txt pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install --quiet --upgrade pip
-	$(RUN) -m pip install --quiet $$(grep '^torch==' constraints.txt)
-	$(RUN) -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+$(READY): constraints.txt pyproject.toml .ci/environment.py
+	$(PYTHON) .ci/environment.py $(VENV) dev
 	touch $(READY)
 
 # Isaac Lab's source without its dependencies, to which tests and types hold the adapter.
@@ -67,4 +61,4 @@ $(ISAACLAB): pyproject.toml | $(READY)
 	touch $(ISAACLAB)
 
 clean:
-	rm -rf $(VENV) .isaaclab demo .coverage .coverage.*
+	rm -rf $(VENV) .isaaclab demo site .coverage .coverage.*

@@ -3,8 +3,8 @@
 python -m benchmarks.faults [PART ...] [--seed 1] [--scale 1.0] [--counts FILE] [--write] disturbs
 tiny runs without physics and compares each with one that nothing disturbed: weights, metrics, level
 changes, results and episodes, bit for bit. Parts: kills, launches, damage, tables, surroundings,
-slurm and storm, which need SLURM (slurm/install-debian.sh). --scale changes how often things are
-tried, --counts adds to what earlier parts have found, --write puts the table into
+slurm, storm and launcher, which need SLURM (slurm/install-debian.sh). --scale changes how often
+things are tried, --counts adds to what earlier parts have found, --write puts the table into
 docs/reliability.md. The exit code is 1 if anything was lost or wrong.
 """
 
@@ -65,6 +65,7 @@ def parts() -> dict[str, Callable[[Campaign], None]]:
         "surroundings": faults_local.surroundings,
         "slurm": faults_slurm.slurm,
         "storm": faults_slurm.storm,
+        "launcher": faults_slurm.launcher,
     }
 
 

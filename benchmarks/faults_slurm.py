@@ -14,6 +14,7 @@ from s2m.launch import main as launch
 from s2m.monitor.survey import survey
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.journal import Journal
+from tests.faults import transactions
 from tests.faults.cluster import (
     IDLE,
     SLURM,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from benchmarks.faults import Campaign
 
 RUNS, PREEMPTIONS = 20, 5
+TABLES = 10
+"""After every so many-th kill of the launcher all tables are made and compared."""
 
 
 def slurm(campaign: "Campaign") -> None:
@@ -120,3 +123,48 @@ def preemptions(campaign: "Campaign", cluster: Any, place: Path) -> None:
     often = preemption_storm(cluster, place / "storm", PREEMPTIONS, campaign.say)
     name = f"preemption storm, {count} runs at least {min(often)} times each"
     judge(campaign, name, runs, place)
+
+
+def launcher(campaign: "Campaign") -> None:
+    """Kill the launcher at every write, every sbatch and every note, and give its command again."""
+    with cluster_of() as (_, place):
+        calm = place / "calm"
+        calm.mkdir()
+        transactions.launch_dying(calm, 0)
+        found = transactions.finish_launch(calm) + transactions.faults_in(calm)
+        campaign.note(
+            "a launch that nothing disturbs", "wrong" if found else "survived", str(found)
+        )
+        table, calls = (calm / "runs" / "table.csv").read_bytes(), (calm / "calls").read_text()
+        every = max(1, round(1 / campaign.scale))
+        chosen = range(1, len(calls.splitlines()) + 1, every)
+        struck = []
+        for call in chosen:
+            spot = place / f"{call}"
+            spot.mkdir()
+            died = transactions.launch_dying(spot, call)
+            campaign.say(f"{call}: {died.replace(str(place), '')}")
+            struck.append((call, spot, died))
+            transactions.launch_again(spot)
+        full = transactions.tables_of(calm)
+        for call, spot, died in struck:
+            found = transactions.finish_launch(spot) + transactions.faults_in(spot)
+            if (spot / "runs" / "table.csv").read_bytes() != table:
+                found.append("the table of the chain")
+            if call % TABLES == 0 and transactions.tables_of(spot) != full:
+                found.append("the tables of the analysis")
+            fault = f"kill -9 of the launcher, {_where(died)}"
+            campaign.note(fault, "wrong" if found else "survived", f"{call}: {found}")
+
+
+def _where(died: str) -> str:
+    """Return at what kind of step a launcher died."""
+    for mark, name in (
+        ("sbatch", died.replace(" ", " an ")),
+        (".slurm/code", "as it copies the code"),
+        (".slurm", "as it writes a manifest"),
+        (".then", "as it makes a command due"),
+    ):
+        if mark in died:
+            return name
+    return "as it makes the folders of runs"
