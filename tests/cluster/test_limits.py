@@ -226,7 +226,7 @@ def test_on_a_full_disk_nothing_is_submitted_and_nothing_half_written_stays(
     place = {
         "manifest": "s2m.cluster.manifest.write_sealed",
         "script": "s2m.cluster.slurm.write_script",
-        "run": "s2m.run.folder.write_file",
+        "run": "s2m.run.folder.write_durably",
     }[write]
 
     def full(path, *_, **__):
