@@ -14,7 +14,7 @@ from s2m.console.errors import UserError, run_command
 from s2m.monitor.page import write_page
 from s2m.monitor.serve import PORT, serve
 from s2m.monitor.table import as_json, print_table
-from s2m.run.folder import locate
+from s2m.run.finding import locate
 
 
 def _port(word: str) -> int:

@@ -17,7 +17,8 @@ from s2m.config.run import LEARNER, RunCfg
 from s2m.config.search import REPOSITORY, Search, digest
 from s2m.console.errors import UserError
 from s2m.run.files import read_json
-from s2m.run.folder import RunFolder, locate, saved
+from s2m.run.finding import locate
+from s2m.run.folder import RunFolder, saved
 from s2m.run.identity import check_experiment
 from s2m.run.kind import STUDENT
 from s2m.run.seal import sum_in

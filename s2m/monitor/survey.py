@@ -13,7 +13,8 @@ from s2m.cluster.verdict import CODE_CHANGED, DEAD, final_states_of, judge
 from s2m.console.errors import in_words
 from s2m.console.text import duration, excerpt
 from s2m.monitor.index import Index, marks_of
-from s2m.run.folder import RunFolder, find_runs, why_closed
+from s2m.run.finding import why_closed
+from s2m.run.folder import RunFolder, find_runs
 from s2m.run.kind import total_iterations
 from s2m.run.naming import Facts, Name, name_all
 from s2m.run.status import FAILED, FINISHED, PENDING, QUEUED, RUNNING, STOPPED, UNREADABLE

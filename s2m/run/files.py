@@ -34,32 +34,32 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file beside `path` that replaces it, durably, once the block has ended."""
+def _replacement(path: Path) -> Iterator[Path]:
+    """Name a temporary file beside `path` that replaces it, durably, once the block has ended."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with _naming(path), temporary.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
+        with _naming(path):
+            yield temporary
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a file whose content replaces that of `path`, durably, once the block has ended."""
+    with _replacement(path) as temporary, temporary.open("xb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def write_file(path: Path, data: bytes) -> None:
     """Replace the content of a file: a reader or a crash sees the old one or the new one."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with _naming(path):
-            _write(temporary, data)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
+    with _replacement(path) as temporary:
+        _write(temporary, data)
 
 
 def write_durably(path: Path, data: bytes) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from s2m.run.files import (
     write_file,
     write_sealed,
 )
+from s2m.run.finding import locate, run_paths
 from s2m.run.identity import seed, signature, variant
 from s2m.run.kind import TEACHER, Kind, kind_of, kind_of_variant
 
@@ -62,9 +62,6 @@ _FORMS = {
 
 CHECKPOINT = re.compile(r"(\d{9})(?:-([a-z0-9]{1,20}))?\.pt")
 """The name of a checkpoint: the iteration, and for what it is kept."""
-
-SHOWN = 5
-"""Folders that are named where the beginning of a name is that of several."""
 
 log = logging.getLogger(__name__)
 
@@ -374,71 +371,7 @@ def find_runs(root: Path | str) -> Iterator[RunFolder]:
     One that has lost its `run.json` is among them, and so is any folder that this user cannot read:
     it shall be told, not vanish.
     """
-    found: list[Path] = []
-    try:
-        _search(Path(root), 2, found)
-    except PermissionError:
-        raise UserError(why_closed(Path(root)) or f"cannot read {root}") from None
-    yield from (RunFolder(path) for path in sorted(found))
-
-
-def _search(place: Path, depth: int, found: list[Path]) -> None:
-    """Add the run folder that a place is, or those below it."""
-    if any((place / name).exists() for name in ("run.json", "attempt.json")):
-        found.append(place)
-        return
-    if depth == 0:
-        return
-    try:
-        with os.scandir(place) as entries:
-            inside = [place / entry.name for entry in entries if entry.is_dir()]
-    except (FileNotFoundError, NotADirectoryError):  # deleted meanwhile
-        return
-    for path in inside:
-        try:
-            _search(path, depth - 1, found)
-        except PermissionError:
-            if not path.name.startswith("."):
-                found.append(path)
-
-
-def why_closed(path: Path) -> str:
-    """Say what to do about a folder that this user cannot read; empty if it can be read."""
-    if os.access(path, os.R_OK | os.X_OK) or not path.is_dir():
-        return ""
-    try:
-        owner = path.owner()
-    except KeyError:
-        owner = f"user {path.stat().st_uid}"
-    return (
-        f"cannot read {path}, which belongs to {owner}: ask for chmod -R g+rX, and for umask 027 "
-        "in what is launched later"
-    )
-
-
-def locate(path: Path | str) -> Path:
-    """Return the folder that a path names, for which the beginning of its name is enough.
-
-    A name alone is also looked for among the runs below `runs`. What is not there stays as it is.
-    """
-    path = Path(path)
-    if path.exists() or not path.name:
-        return path
-    places = [path.parent, *(Path("runs").glob("*") if path.parent == Path() else ())]
-    begun = [
-        found
-        for place in places
-        for found in sorted(place.glob(f"{escape(path.name)}*"))
-        if found.is_dir()
-    ]
-    # pfds-s4 means that seed, if there is one, and not pfds-s40.
-    whole = [found for found in begun if found.name.startswith(f"{path.name}-")]
-    found = whole if len(whole) == 1 else begun
-    if len(found) > 1:
-        shown = ", ".join(one.name for one in found[:SHOWN])
-        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-        raise UserError(f"{path} may be {shown}{more}: write more of the name")
-    return found[0] if found else path
+    yield from (RunFolder(path) for path in run_paths(Path(root)))
 
 
 def runs_at(paths: Iterable[Path | str]) -> list[RunFolder]:

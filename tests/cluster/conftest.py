@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.simulated import pretend_slurm
+
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "slurm"))  # A folder of scripts, not a package.
 
@@ -21,6 +23,14 @@ def slurm_programs():
         if os.environ.get("S2M_REQUIRE_SLURM") == "1":
             pytest.fail(reason)
         pytest.skip(reason)
+
+
+@pytest.fixture
+def pretended(tmp_path, monkeypatch):
+    """Commands that answer like SLURM's: their folder has `queue`, a line per job or array."""
+    folder = tmp_path / "slurm"
+    monkeypatch.setenv("PATH", pretend_slurm(folder)["PATH"])
+    return folder
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import signal
 
 import pytest
 
-from benchmarks.simulated import pretend_slurm
 from s2m import cancel
 from s2m.cluster import commands
 from s2m.cluster.followup import find_steps, results_of
@@ -46,14 +45,11 @@ exec {folder}/sbatch.real "$@"
 """
 
 
-@pytest.fixture
-def pretended(tmp_path, monkeypatch):
-    """A folder with the commands, and `queue`, a line per job or array."""
-    folder = tmp_path / "slurm"
-    monkeypatch.setenv("PATH", pretend_slurm(folder)["PATH"])
+@pytest.fixture(autouse=True)
+def sweep(tmp_path, monkeypatch):
+    """A sweep by the name of `tested`."""
     (tmp_path / "tested.yaml").write_text(SWEEP)
     monkeypatch.setattr("s2m.config.search.SWEEPS", tmp_path)
-    return folder
 
 
 def refuse_beyond(folder, most, word):

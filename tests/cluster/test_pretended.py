@@ -2,7 +2,6 @@
 
 import pytest
 
-from benchmarks.simulated import pretend_slurm
 from s2m import cancel
 from s2m.console.errors import UserError
 from s2m.launch import main
@@ -22,14 +21,6 @@ then:
   - -c "pass"
   - -c "1"
 """
-
-
-@pytest.fixture
-def pretended(tmp_path, monkeypatch):
-    """A folder with the commands, and `queue`, a line per job or array."""
-    folder = tmp_path / "slurm"
-    monkeypatch.setenv("PATH", pretend_slurm(folder)["PATH"])
-    return folder
 
 
 def silence(folder):

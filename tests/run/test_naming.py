@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from s2m.console.errors import UserError
-from s2m.run.folder import RunFolder, locate, runs_at
+from s2m.run.finding import locate
+from s2m.run.folder import RunFolder, runs_at
 from s2m.run.identity import folder_name
 from s2m.run.naming import among_siblings, tell_apart, told
 from s2m.run.settings import differing
