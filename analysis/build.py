@@ -4,9 +4,10 @@ python analysis/make_tables.py [RUNS] [--out tables] [--by SETTING ...] [--only 
                                [--metric NAME ...] [--teacher RUN] [--distill [SETTING ...]]
 
 writes every table as .tex, .md and .csv, every figure as .pdf, .svg and .png, report.html with all
-of them, runs, curves and episodes as Parquet, and teacher.json with the best teacher. Rows are the
-paper's encoders with and without permutation, or with --by any settings. Runs that may not be
-compared are left out and named. It reads run folders only: no torch, no simulator, no network.
+of them, runs, curves and episodes as Parquet, teacher.json with the best teacher, and
+teacher-pfds.json etc. with the best of each encoder. Rows are the paper's encoders with and without
+permutation, or with --by any settings. Runs that may not be compared are left out and named. It
+reads run folders only: no torch, no simulator, no network.
 With --source wandb and --project entity/name the runs come from Weights & Biases and give the same
 tables. With --distill the best teacher, or that of --teacher, then teaches a tactile student, and
 the report shows both.
@@ -90,7 +91,7 @@ def options(words: list[str]) -> argparse.Namespace:
         help="compare rows by this, too: reward/mean, reward/mean:best (least, area), steps@3",
     )  # fmt: skip
     add("--strip", action="store_true", help="also film the best teacher (needs torch and GL)")
-    add("--teacher", metavar="RUN", help="let this run teach instead of the best one")
+    add("--teacher", metavar="RUN", help="let this run, or the best of a row such as pfds, teach")
     add("--partial", action="store_true", help="distil though some runs have not ended yet")
     add(
         "--distill", nargs="*", metavar="SETTING",
@@ -200,8 +201,12 @@ def write(
     write_tidy(study, out)
     if pdf:
         written.add(compile_pdf(tables, [(p.name, p.caption) for p in drawn], out).name)
+    for variant in sorted({one.run.variant for one in choice.ranking} if choice else ()):
+        name = f"teacher-{variant}.json"
+        (out / name).write_text(_teacher(choose(study, variant)))
+        written.add(name)
     _forget(out, {*written, *(name for one in pictures for name in one.files)})
-    (out / "teacher.json").write_text(json.dumps(_teacher(choice), indent=1) + "\n")
+    (out / "teacher.json").write_text(_teacher(choice))
     page = build(study, tables, pictures, reasons(choice), typed, out)
     (out / "report.html").write_text(page)
     return tables
@@ -246,7 +251,12 @@ def _whole(link: str) -> str:
     return str(Path(link).resolve()) if Path(link).is_dir() else link
 
 
-def _teacher(choice: Choice | None) -> dict[str, object]:
+def _teacher(choice: Choice | None) -> str:
+    """Return a choice as JSON, as s2m.distill reads it."""
+    return json.dumps(_told(choice), indent=1) + "\n"
+
+
+def _told(choice: Choice | None) -> dict[str, object]:
     if choice is None:
         return {"run": None, "reasons": reasons(None)}
     best, teacher = choice.best, choice.teacher

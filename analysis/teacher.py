@@ -59,11 +59,13 @@ class Choice:
         return self.instead or self.best.run
 
 
-def choose(study: Study) -> Choice | None:
-    """Rank all evaluated runs; None if there is none."""
+def choose(study: Study, variant: str = "") -> Choice | None:
+    """Rank all evaluated runs, or those of one variant; None if there is none."""
     k = study.top
     found = []
     for run in (run for cohort in study.cohorts.values() for run in cohort.evaluated):
+        if variant not in ("", run.variant):
+            continue
         evaluation = run.evaluation
         if evaluation is None or k not in evaluation.selection or k not in evaluation.reported:
             continue
@@ -80,7 +82,8 @@ def choose(study: Study) -> Choice | None:
     if not found:
         return None
     ranking = sorted(found, key=lambda candidate: candidate.key)
-    partial = tuple(run.name for run in study.runs if run.state not in (FINISHED, FAILED))
+    waiting = [run for run in study.runs if run.state not in (FINISHED, FAILED)]
+    partial = tuple(run.name for run in waiting if variant in ("", run.variant))
     if len(ranking) == 1:
         return Choice(ranking, "the only candidate", k, partial=partial)
     pairs = zip(RULE, ranking[0].key, ranking[1].key, strict=False)
@@ -89,7 +92,9 @@ def choose(study: Study) -> Choice | None:
 
 
 def override(choice: Choice | None, study: Study, name: str) -> Choice:
-    """Let a run teach, named by its folder, id or path, whatever the rule says."""
+    """Let a run teach, named by its folder, id or path, or the best run of a variant."""
+    if choice is not None and (best := choose(study, name)):
+        return _instead(choice, best.teacher, best.partial)
     runs = [run for run in study.runs if run.state == FINISHED]
     found = [run for run in runs if name in (run.id, run.name) or _is_at(run, name)]
     if not found:
@@ -98,10 +103,16 @@ def override(choice: Choice | None, study: Study, name: str) -> Choice:
             raise UserError(
                 f"--teacher {name}: its training is {unfinished[0].state}, not finished"
             )
-        raise unknown("teacher", name, [run.name for run in runs])
+        raise unknown(
+            "teacher", name, [*{run.variant: 0 for run in runs}, *(run.name for run in runs)]
+        )
     if choice is None:
         raise UserError(f"--teacher {name}: no run was evaluated yet, there is nothing to override")
-    return replace(choice, instead=None if found[0] is choice.best.run else found[0], partial=())
+    return _instead(choice, found[0], ())
+
+
+def _instead(choice: Choice, run: Run, partial: tuple[str, ...]) -> Choice:
+    return replace(choice, instead=None if run is choice.best.run else run, partial=partial)
 
 
 def _is_at(run: Run, name: str) -> bool:

@@ -60,3 +60,18 @@ def test_the_reasons_are_told(study_of):
     assert "no-drop 100%, strict 40% on 100 selection episodes" in lines[1]
     assert "on the reported episodes: no-drop 97%" in lines[2]
     assert reasons(None) == ["Best teacher: none yet, no run has been evaluated at the top level."]
+
+
+def test_the_best_of_one_encoder_is_chosen_by_the_same_rule(study_of):
+    others = [
+        Spec(variant="dshc", seed=s, rates={5: (0, 99)}, selection={5: (0, 99)}) for s in (1, 7)
+    ]
+    running = Spec(variant="dshc", seed=8, state="running")
+    study = study_of(*others, spec(2, (0, 90)), spec(3, (0, 91)), running)
+    assert choose(study).best.run.variant == "dshc"
+    of_row = choose(study, "pfds")
+    assert (of_row.best.run.seed, of_row.decided_by, len(of_row.ranking)) == (3, "no-drop rate", 2)
+    assert of_row.partial == () and choose(study, "flat_mlp") is None
+    taught = override(choose(study), study, "pfds")
+    assert taught.teacher is of_row.teacher and taught.partial == ()
+    assert len(override(choose(study), study, "dshc").partial) == 1

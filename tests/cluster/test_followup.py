@@ -39,12 +39,16 @@ def follow_up(record, *command):
     return FollowUp(Step([*command], "x", record), [], str(record.parent), max_requeues=1)
 
 
-def test_the_sweep_of_the_paper_ends_with_tables_student_and_report(tmp_path):
+def test_the_sweep_of_the_paper_ends_with_tables_students_and_report(tmp_path):
     steps = make_steps(expand(["+sweep=paper"]).then, tmp_path, "encoders")
-    first, student, last = steps
+    first, *students, last = steps
     assert first.command == last.command and first.record != last.record
-    assert student.command[:2] == ["-m", "s2m.distill"] and "teacher.json" in student.command[2]
-    assert [step.computes for step in steps] == [False, True, False]
+    tables = tmp_path / "encoders" / "tables"
+    assert [step.command for step in students] == [
+        ["-m", "s2m.distill", f"teacher={tables}/teacher-pfds.json"],
+        ["-m", "s2m.distill", f"teacher={tables}/teacher.json"],
+    ]
+    assert [step.computes for step in steps] == [False, True, True, False]
 
 
 def test_commands_get_the_config_dir_of_the_launch(tmp_path):
