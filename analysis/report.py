@@ -34,8 +34,8 @@ MAIN = "encoders"
 ORDER = (
     "table rates", "table estimates", "figure profiles", "table power", "table ablation",
     "figure ablation", "table effects", "table comparisons", "figure survival", "table seeds",
-    "figure seeds",
-    "table learning", "table promotion", "table tactset", "figure tactset", "figure rounds",
+    "figure seeds", "table learning", "table binding", "table promotion", "table tactset",
+    "figure tactset", "figure rounds",
     "figure strip", "table published", "table costs", "table hyperparameters",
     "table thresholds", "table runs", "table left-out",
 )  # fmt: skip

@@ -7,7 +7,7 @@ from analysis.tables.estimates import estimates, sample_size
 from analysis.tables.headline import ablation, encoders
 from analysis.tables.model import Line, Table, column, plain
 from analysis.tables.paper import beside_the_paper
-from analysis.tables.promotion import promotion
+from analysis.tables.promotion import binding, promotion
 from analysis.tables.seeds import learning, rates, runs, seeds
 from analysis.tables.settings import hyperparameters, thresholds
 from analysis.tables.tactset import tactset
@@ -30,7 +30,8 @@ def every_table(study: Study) -> list[Table]:
     """Make all tables that a study has something for."""
     made = [
         encoders, ablation, estimates, sample_size, effects, comparisons, seeds, learning, rates,
-        promotion, tactset, beside_the_paper, costs, hyperparameters, thresholds, runs, left_out,
+        binding, promotion, tactset, beside_the_paper, costs, hyperparameters, thresholds, runs,
+        left_out,
     ]  # fmt: skip
     tables = [table for make in made if (table := make(study)) is not None]
     place = 1 + next(i for i, table in enumerate(tables) if table.name == "estimates")

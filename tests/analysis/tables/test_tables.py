@@ -5,8 +5,10 @@ import io
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from analysis.frames import Curves
 from analysis.study import Asked
 from analysis.tables.costs import costs
 from analysis.tables.effects import comparisons, effects
@@ -18,7 +20,7 @@ from analysis.tables.paper import (
     rate_verdict,
     reached_verdict,
 )
-from analysis.tables.promotion import promotion
+from analysis.tables.promotion import binding, bound_by, promotion
 from analysis.tables.seeds import learning, rates, runs, seeds
 from analysis.tables.settings import BALL_FRAMES, BALL_SLOTS, hyperparameters, thresholds
 from analysis.tables.write import to_csv
@@ -312,6 +314,37 @@ def test_missed_criteria_are_named_with_their_values(controlled):
     record = next(r for r in table.records if r["variant"] == "zero" and r["k"] == 1)
     assert record["passes"] is False and record["length_ratio"] == pytest.approx(length)
     assert record["dangerous"] == pytest.approx(100 * 7 / (30 * 500 + short))
+
+
+def test_the_criteria_of_the_last_check_before_a_promotion_bound(controlled):
+    (run,) = (run for run in controlled.runs if run.variant == "pfds")
+    met = {"length_ratio": 0.9, "margin": 0.4, "dangerous": 0.1, "edge": 0.01}
+    met |= {"linear_error": 0.1, "yaw_error": 0.1}
+
+    def at(*rows, levels):
+        values = {
+            f"criteria/{n}": np.array([row.get(n, v) for row in rows]) for n, v in met.items()
+        }
+        curves = Curves(np.arange(len(rows)), values)
+        return replace(run, curves=curves, levels=levels)
+
+    short, near, unknown = (
+        {"length_ratio": 0.7},
+        {"margin": 0.24, "edge": 0.05},
+        dict.fromkeys(met, np.nan),
+    )
+    one = at(near, short, unknown, {}, near, unknown, levels={2: 2, 3: 4})
+    assert bound_by(one, 1) == ["length_ratio"]
+    assert bound_by(one, 2) == []
+    assert bound_by(one, 3) == ["edge"], "level 3 asks for a margin of 0.2 only"
+    assert bound_by(one, 4) is None, "it was never there"
+    assert bound_by(replace(one, curves=Curves(np.empty(0))), 1) is None
+
+    table = binding(controlled)
+    lines = {line.cells[0].text: [cell.text for cell in line.cells[1:]] for line in table.lines}
+    assert lines["Zero action"][1:] == ["–", "–", "–"]
+    assert lines["Zero action"][0].startswith("never: ")
+    assert [r["promoted"] for r in table.records if r["variant"] == "pfds"] == [True, *[False] * 3]
 
 
 def test_the_speed_of_learning_counts_minutes_and_samples(square):
