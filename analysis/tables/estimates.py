@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from analysis.cohort import Cohort
+from analysis.frames import AnyRun
 from analysis.measure import PRIMARY, Metric
 from analysis.stats.contrasts import contrast, holm
 from analysis.stats.robust import Estimate, crossed, improvement, stratified
@@ -24,9 +25,9 @@ SEEDS = (3, 5, 6, 8, 10, 15, 20)
 ALPHA = 0.05
 
 
-def _kept(cohort: Cohort, k: int) -> tuple[str, np.ndarray] | None:
+def outcomes(runs: Sequence[AnyRun], k: int) -> tuple[str, np.ndarray] | None:
     """Return a digest of the starts and who kept the balls (seeds, starts); None if they differ."""
-    found = [run.rates[k] for run in cohort.evaluated if k in run.rates]
+    found = [run.rates[k] for run in runs if k in run.rates]
     if not found or not found[0].starts or len({rates.starts for rates in found}) > 1:
         return None
     kept = np.array([np.frombuffer(rates.kept, dtype=np.uint8) for rates in found])
@@ -40,10 +41,10 @@ def difference(cells: Sequence[Cohort], weights: Sequence[float], k: int) -> Est
     has no spread: then the interval is unbounded.
     """
     rates = [[count.rate for count in cell.counts(k, METRIC)] for cell in cells]
-    kept = [found for cell in cells if (found := _kept(cell, k)) is not None]
+    kept = [found for cell in cells if (found := outcomes(cell.evaluated, k)) is not None]
     same = len(kept) == len(cells) and len({starts for starts, _ in kept}) == 1
     if same and all(len(rate) > 1 for rate in rates):
-        return crossed([outcomes for _, outcomes in kept], weights)
+        return crossed([found for _, found in kept], weights)
     found = contrast(rates, weights)
     return Estimate(found.value, found.interval)
 

@@ -1,14 +1,19 @@
 """The tactile students beside their teachers."""
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 from analysis.frames import AnyRun, KRates, Run, StudentRun
 from analysis.paper import published
 from analysis.stats.proportions import Pairs, newcombe, newcombe_paired
+from analysis.stats.robust import crossed
 from analysis.study import Study
 from analysis.tables import formats
+from analysis.tables.estimates import outcomes
 from analysis.tables.model import Cell, Line, Table, column, missing, plain, stacked
 from analysis.teacher import choose
+from s2m.run.identity import decisive
 from s2m.run.rates import Count, Interval, wilson
 
 
@@ -19,32 +24,84 @@ def tactset(study: Study) -> Table | None:
     balls = range(1, study.top + 1)
     lines: list[Line] = []
     records: list[dict[str, Any]] = []
-    for student in study.students:
-        teacher = study.teacher_of(student)
-        lines += [
+    for teacher, students in _classes(study):
+        lines.append(
             Line(
                 [plain(f"teacher {teacher.name}"), *_rates(teacher, balls)],
                 [teacher.id], rule=bool(lines),
-            ),
-            Line([plain(f"student {student.name}"), *_rates(student, balls)], [student.id]),
-            Line(
-                [plain("no-drop, student − teacher (pp)"), *_differences(student, teacher, balls)],
-                [student.id, teacher.id],
-            ),
-            Line([plain("behaviour cloning only"), *_cloned(student, balls)], [student.id]),
-        ]  # fmt: skip
-        records += _records(student, teacher)
+            )
+        )  # fmt: skip
+        for student in students:
+            lines += _compared(student, teacher, balls)
+            records += _records(student, teacher)
+        for alike in _seeds(students):
+            lines += _over_seeds(alike, teacher, balls)
     return Table(
         "tactset",
         "TactSet",
         "The tactile student and its teacher from the same starts: no-drop success with its 95% "
         "Wilson interval, then strict success; below, the difference with Newcombe's interval, and "
-        "what the student carried before it first drove (round 0, other and fewer episodes).",
+        "what the student carried before it first drove (round 0, other and fewer episodes). "
+        "“Mean”: several seeds of one student, with 95% intervals over drawn seeds and starts.",
         [column("Policy", align="l"), *(column(f"k={k}", f"$k{{=}}{k}$") for k in balls)],
         [*lines, *_published(balls)],
         notes=_notes(study),
         records=records,
     )
+
+
+def _classes(study: Study) -> list[tuple[Run, list[StudentRun]]]:
+    """Return every teacher with its students, in the order of the first of these."""
+    found: dict[str, tuple[Run, list[StudentRun]]] = {}
+    for student in study.students:
+        teacher = study.teacher_of(student)
+        found.setdefault(teacher.id, (teacher, []))[1].append(student)
+    return list(found.values())
+
+
+def _seeds(students: Sequence[StudentRun]) -> list[list[StudentRun]]:
+    """Return the evaluated students that differ in the seed only, where there are several."""
+    found: dict[str, list[StudentRun]] = {}
+    for student in students:
+        settings = {k: v for k, v in decisive(student.config).items() if k != "seed"}
+        key = json.dumps(settings, sort_keys=True, default=str)
+        if student.evaluation is not None:
+            found.setdefault(key, []).append(student)
+    return [alike for alike in found.values() if len(alike) > 1]
+
+
+def _compared(student: StudentRun, teacher: Run, balls: range) -> list[Line]:
+    """Return the lines of one student."""
+    return [
+        Line([plain(f"student {student.name}"), *_rates(student, balls)], [student.id]),
+        Line(
+            [plain("no-drop, student − teacher (pp)"), *_differences(student, teacher, balls)],
+            [student.id, teacher.id],
+        ),
+        Line([plain("behaviour cloning only"), *_cloned(student, balls)], [student.id]),
+    ]
+
+
+def _over_seeds(students: Sequence[StudentRun], teacher: Run, balls: range) -> list[Line]:
+    """Return the mean of several students of one teacher, and its difference from the teacher."""
+    names, means, gaps = [student.id for student in students], [], []
+    for k in balls:
+        mine, theirs = outcomes(students, k), outcomes([teacher], k)
+        if mine is None:
+            means.append(missing("not comparable"))
+        else:
+            found = crossed([mine[1]], [1])
+            means.append(stacked(formats.percent(found.value), formats.bracket(found.interval)))
+        if mine is None or theirs is None or mine[0] != theirs[0]:
+            gaps.append(missing("not comparable"))
+        else:
+            gaps.append(
+                formats.signed(*crossed([mine[1], theirs[1]]), bound=1, scale=100, digits=0)
+            )
+    return [
+        Line([plain(f"mean of {len(students)} students, no-drop"), *means], names),
+        Line([plain("mean − teacher (pp)"), *gaps], [*names, teacher.id]),
+    ]
 
 
 def _rates(run: AnyRun, balls: range) -> list[Cell]:

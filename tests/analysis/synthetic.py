@@ -269,6 +269,8 @@ def write_student(
     cfg.taught_by = TaughtByCfg(identity.variant, identity.seed, identity.signature, 2000, "a" * 64)
     cfg.distill.rounds, cfg.distill.epochs, cfg.distill.epochs_more = 3, 10, 0
     values = asdict(cfg)
+    for group, changed in spec.changes.items():
+        values[group] |= changed
     path = run_path(root, spec.experiment, values)
     with mock.patch("s2m.run.folder.timestamp", lambda: spec.created):
         with mock.patch("s2m.run.events.timestamp", lambda: spec.created):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from pyarrow import parquet
 
@@ -16,6 +17,7 @@ from analysis.figures.draw import render
 from analysis.figures.tactset import rounds, shown, tactset
 from analysis.sources.local import load
 from analysis.stats.proportions import Pairs, newcombe_paired
+from analysis.stats.robust import crossed
 from analysis.study import make_study
 from analysis.tables.tactset import tactset as table
 from analysis.teacher import choose, override, reasons
@@ -54,6 +56,21 @@ def test_a_student_stands_beside_its_teacher_with_the_difference(tmp_path):
     assert not any("overridden" in note for note in made.notes)
     record = made.records[4]
     assert (record["no_drop"], record["teacher_no_drop"]) == (0.7, 0.95)
+
+
+def test_seeds_of_one_student_have_a_mean_over_seeds_and_starts(tmp_path):
+    teacher = write_run(tmp_path, Spec(seed=2, levels={2: 1, 3: 2, 4: 3, 5: 4}, rates=BEST))
+    for seed, kept in ((40, 70), (41, 80), (42, 90)):
+        write_student(tmp_path, teacher, {k: (9, kept) for k in range(1, 6)}, seed=seed)
+    write_student(tmp_path, teacher, PUPIL, changes={"distill": {"memory": False}})
+    made = table(make_study(load(tmp_path)))
+    assert text(made).count("teacher pfds-s2-") == 1 and text(made).count("student tactset-") == 4
+    mean, gap = (line for line in made.lines if "mean" in line.cells[0].text)
+    assert mean.cells[0].text == "mean of 3 students, no-drop" and len(mean.runs) == 3
+    kept = np.array([np.arange(100) < hits for hits in (70, 80, 90)])
+    low, high = (round(100 * end) for end in crossed([kept], [1]).interval)
+    assert mean.cells[1].text == f"80% [{low}, {high}]" and high - low > 15
+    assert gap.cells[5].text.startswith("−15 [−")
 
 
 def test_episodes_that_cannot_be_paired_are_taken_as_independent(tmp_path):
