@@ -14,6 +14,8 @@ from analysis.study import Study
 from analysis.tables.estimates import METRIC, correct, difference, significance
 from analysis.tables.formats import p_value, signed
 from analysis.tables.model import Cell, Line, Table, column, missing, plain, stacked
+from s2m.config.critic import SAME
+from s2m.config.run import FIXED
 from s2m.run.rates import Count, Interval
 
 SIGNS = {2: (1, -1), 4: (1, -1, -1, 1)}
@@ -209,8 +211,14 @@ def effects(study: Study) -> Table | None:
     return replace(table, notes=[*table.notes, *pairs])
 
 
+def _blind(run: Run) -> bool:
+    """Tell whether nothing in a PFDS run can see the permutation: scaling and critic neither."""
+    critic = run.config.get("critic", {}).get("encoder", SAME)
+    return run.config.get("normalise", FIXED) == FIXED and critic == SAME
+
+
 def _paired(on: Cohort, off: Cohort, top: int) -> list[str]:
-    """Compare PFDS with itself per seed: it cannot see the permutation."""
+    """Compare PFDS with itself per seed."""
     other = {run.seed: run for run in off.finished}
     pairs = [(run, other[run.seed]) for run in on.finished if run.seed in other]
     if not pairs:
@@ -222,11 +230,13 @@ def _paired(on: Cohort, off: Cohort, top: int) -> list[str]:
     said = "; ".join(f"seed {a.seed}: {when(a)} and {when(b)}" for a, b in pairs[:NAMED])
     if len(pairs) > NAMED:
         said += f"; and {len(pairs) - NAMED} more pairs, in runs.csv"
-    notes = [
-        "An exactly invariant policy and critic cannot see the permutation, so PFDS with and "
-        "without it is the same training up to rounding. Iterations to 3 and 5 balls with and "
-        f"without, same seed: {said}."
-    ]
+    why = ""
+    if all(_blind(run) for pair in pairs for run in pair):
+        why = (
+            "An exactly invariant policy and critic cannot see the permutation, so PFDS with and "
+            "without it is the same training up to rounding. "
+        )
+    notes = [f"{why}Iterations of PFDS to 3 and 5 balls with and without, same seed: {said}."]
     rates = [(_no_drop(a, top), _no_drop(b, top)) for a, b in pairs]
     gaps = [a - b for a, b in rates if a is not None and b is not None]
     if len(gaps) > 1:

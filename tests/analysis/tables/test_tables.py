@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.frames import Curves
-from analysis.study import Asked
+from analysis.frames import Curves, Frames
+from analysis.study import Asked, make_study
 from analysis.tables.costs import costs
 from analysis.tables.effects import comparisons, effects
 from analysis.tables.every import every_table
@@ -314,6 +314,17 @@ def test_missed_criteria_are_named_with_their_values(controlled):
     record = next(r for r in table.records if r["variant"] == "zero" and r["k"] == 1)
     assert record["passes"] is False and record["length_ratio"] == pytest.approx(length)
     assert record["dangerous"] == pytest.approx(100 * 7 / (30 * 500 + short))
+
+
+@pytest.mark.parametrize(
+    "change", [{}, {"normalise": "frozen"}, {"critic": {"encoder": "flat_mlp"}}], ids=str
+)
+def test_pfds_is_blind_to_slots_only_if_all_around_it_is(study_of, change):
+    study = study_of(*(Spec(variant, 40) for variant in ("pfds", "pfds_off", "dshc", "dshc_off")))
+    runs = [replace(run, config={**run.config, **change}) for run in study.runs]
+    notes = effects(make_study(Frames(runs))).notes
+    assert any("PFDS to 3 and 5 balls with and without" in note for note in notes)
+    assert any("cannot see the permutation" in note for note in notes) == (not change)
 
 
 def test_the_criteria_of_the_last_check_before_a_promotion_bound(controlled):
