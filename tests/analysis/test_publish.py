@@ -1,5 +1,7 @@
 """Tables and figures of a study in the documentation."""
 
+import shutil
+
 import pytest
 
 from analysis.docs import section
@@ -56,3 +58,14 @@ def test_a_folder_of_something_else_changes_no_page(tmp_path, tables):
     with pytest.raises(UserError, match="is not what make_tables.py has written"):
         publish(tables, (made,), tmp_path / "docs" / "figures")
     assert made.read_text() == before
+
+
+def test_a_page_may_show_tables_of_several_studies(tmp_path, tables):
+    shutil.copytree(tables, tables / "frozen")
+    (tables / "frozen" / "rates.md").write_text("## Rates\n\nOthers.\n")
+    made = page(tmp_path, "table rates", "table frozen/rates", "figure frozen/curve")
+    assert publish(tables, (made,), tmp_path / "docs" / "figures") == 3
+    assert section(made, "table rates").startswith("A caption.")
+    assert section(made, "table frozen/rates") == "Others."
+    assert section(made, "figure frozen/curve").endswith("(figures/frozen/curve.svg)")
+    assert (tmp_path / "docs" / "figures" / "frozen" / "curve.svg").read_bytes() == SVG
