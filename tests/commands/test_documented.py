@@ -54,7 +54,7 @@ def words_of(command, tmp_path):
         key, _, value = word.partition("=")
         if key in runs and (value.endswith("...") or value.isupper()):
             word = f"{key}={STUDENT if value == 'STUDENT' else runs[key]}"
-        if word == "teacher=tables/teacher.json":
+        if word in ("teacher=tables/teacher.json", "teacher=tables/teacher-pfds.json"):
             word = f"teacher={TEACHER}"
         if word == "cluster=mysite":
             word = "cluster=slurm"
