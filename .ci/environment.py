@@ -5,6 +5,7 @@ Everything is installed at the version of constraints.txt. torch is the build fo
 there is an NVIDIA card; gigabytes of CUDA come only with a card or with CUDA=1.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -20,8 +21,12 @@ ROOT = Path(__file__).resolve().parents[1]
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 PATIENCE = ["--retries", "1", "--timeout", "15"]
 """For an index that a firewall may hide; pip goes on with the others."""
-PIP = "https://bootstrap.pypa.io/pip/pip.pyz"
-"""pip as one file that needs no installation."""
+PIP = (
+    "https://files.pythonhosted.org/packages/07/25/"
+    "ee8c38ae72d66b844ce8eb9711ba905dba21ca1a8a0c960057c41cd23337/pip-26.3-py3-none-any.whl"
+    "#sha256=f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"
+)
+"""pip's wheel on PyPI, which can install itself."""
 CUDA_PARTS = re.compile(r"(nvidia|cuda|triton)", re.I)
 
 
@@ -51,13 +56,16 @@ def make(folder: Path) -> Path:
     bundled = [str(python), "-m", "ensurepip", "--default-pip"]
     if subprocess.run(bundled, capture_output=True, check=False).returncode:
         with tempfile.TemporaryDirectory() as place:
-            program = download(PIP, Path(place) / "pip.pyz")
-            subprocess.run([str(python), str(program), "install", "-qq", "pip"], check=True)
+            wheel = download(PIP, Path(place))
+            install = [str(python), f"{wheel}/pip", "install", "-qq", "--no-index", str(wheel)]
+            subprocess.run(install, check=True)
     return python
 
 
-def download(address: str, path: Path) -> Path:
-    """Fetch a file."""
+def download(source: str, folder: Path) -> Path:
+    """Fetch a file whose address ends with its checksum."""
+    address, expected = source.split("#sha256=")
+    path = folder / address.rpartition("/")[2]
     try:
         with urllib.request.urlopen(address, timeout=60) as answer:
             path.write_bytes(answer.read())
@@ -66,6 +74,8 @@ def download(address: str, path: Path) -> Path:
             f"{address} cannot be reached ({error}), and this Python has no ensurepip: "
             "apt-get install python3-venv, or PYTHON=... make with a Python that has it"
         )
+    if hashlib.sha256(path.read_bytes()).hexdigest() != expected:
+        sys.exit(f"{address} has another checksum than expected: nothing was installed")
     return path
 
 

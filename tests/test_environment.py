@@ -1,8 +1,10 @@
 """The environment of `make`: which torch is installed, and what replaces a missing ensurepip."""
 
+import hashlib
 import importlib.util
 import json
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -76,14 +78,19 @@ def test_a_card_gets_the_build_with_cuda(environment, pip, monkeypatch):
     assert environment.choose_torch(pip(CUDA), "torch==2.13.0") == ["torch==2.13.0"]
 
 
-def test_without_ensurepip_pip_comes_as_one_file(environment, tmp_path, monkeypatch):
-    """Debian keeps ensurepip in a package of its own."""
-    source = tmp_path / "pip.pyz"
-    source.write_text(
-        "import sys; from pathlib import Path\n"
-        f"Path({str(tmp_path / 'asked')!r}).write_text(' '.join(sys.argv[1:]))\n"
-    )
-    monkeypatch.setattr(environment, "PIP", source.as_uri())
+def test_without_ensurepip_pip_installs_itself(environment, tmp_path, monkeypatch):
+    """Debian keeps ensurepip in a package of its own. This wheel keeps its arguments."""
+    wheel = tmp_path / "pip-1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as file:
+        file.writestr(
+            "pip/__main__.py",
+            f"""
+import sys; from pathlib import Path
+Path({str(tmp_path / "asked")!r}).write_text(" ".join(sys.argv[1:]))
+""",
+        )
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    monkeypatch.setattr(environment, "PIP", f"{wheel.as_uri()}#sha256={digest}")
     real = environment.subprocess.run
 
     def run(words, **options):
@@ -93,9 +100,18 @@ def test_without_ensurepip_pip_comes_as_one_file(environment, tmp_path, monkeypa
 
     monkeypatch.setattr(environment.subprocess, "run", run)
     python = environment.make(tmp_path / "venv")
-    assert python.exists() and (tmp_path / "asked").read_text() == "install -qq pip"
+    asked = (tmp_path / "asked").read_text().split()
+    assert python.exists()
+    assert asked[:3] == ["install", "-qq", "--no-index"] and asked[3].endswith(wheel.name)
+
+
+def test_another_file_than_pip_is_not_executed(environment, tmp_path):
+    (tmp_path / "pip.whl").write_text("something else")
+    (tmp_path / "to").mkdir()
+    with pytest.raises(SystemExit, match="another checksum than expected: nothing was installed"):
+        environment.download(f"{(tmp_path / 'pip.whl').as_uri()}#sha256=00", tmp_path / "to")
 
 
 def test_where_pip_cannot_be_fetched_it_says_what_to_install(environment, tmp_path):
     with pytest.raises(SystemExit, match="cannot be reached .*apt-get install python3-venv"):
-        environment.download((tmp_path / "gone").as_uri(), tmp_path / "pip.pyz")
+        environment.download(f"{(tmp_path / 'gone').as_uri()}#sha256=00", tmp_path)
