@@ -24,8 +24,8 @@ def warning(study: Study) -> str:
         return ""
     return (
         f"These numbers mean nothing. The budget “{SMALL}” ({study.budget:,} iterations) shows "
-        "that every step works; nobody learns to carry balls in it. Train with budget=desktop or "
-        "budget=paper before you compare rows."
+        "that every step works; no policy learns to carry balls in it. Train with budget=desktop "
+        "or budget=paper before you compare rows."
     )
 
 
@@ -52,7 +52,7 @@ def _best(study: Study, measured: Sequence[Numbers]) -> list[str]:
     if not several:
         return [
             f"One seed per row: the rates with {study.top} balls hold for these policies only, "
-            "other seeds may turn the order around."
+            "other seeds may reverse the order."
         ]
     best = max(r["iqm"] for r in several)
     named = [r for r in several if r["iqm"] == best]

@@ -27,7 +27,7 @@ def archive(runs: Path, out: Path, seed: int | None) -> tuple[list[Path], list[P
     """
     runs, out = runs.resolve(), out.resolve()
     if out.is_relative_to(runs) or runs.is_relative_to(out):
-        raise UserError(f"{out}: the archive must lie apart from the runs in {runs}")
+        raise UserError(f"{out}: the archive must be outside of the runs in {runs}")
     found = list(find_runs(runs))
     if not found:
         raise UserError(f"{runs} is not a run folder and holds none")
@@ -83,7 +83,7 @@ def main(words: list[str]) -> None:
         prog="analysis/archive.py", description="Keep the results of runs in little space."
     )
     parser.add_argument("runs", type=Path, help="folder of runs")
-    parser.add_argument("out", type=Path, help="where the archive is or shall be")
+    parser.add_argument("out", type=Path, help="folder of the archive")
     parser.add_argument(
         "--policies", type=_seed, default=40, metavar="SEED",
         help="seed whose policies stay (40), or all",

@@ -66,11 +66,11 @@ def options(words: list[str]) -> argparse.Namespace:
     add("--runs", "--root", metavar="RUNS", help="the same")
     add("--source", choices=["local", "wandb"], default="local", help="where runs are (local)")
     add("--project", metavar="ENTITY/NAME", help="W&B project, with --source wandb")
-    add("--cache", type=Path, help="folder for what W&B sent (default: ~/.cache/s2m/wandb)")
+    add("--cache", type=Path, help="cache of runs fetched from W&B (default: ~/.cache/s2m/wandb)")
     add("--out", type=Path, default=Path("tables"), help="folder to write to (default: tables)")
     add("--experiment", help="only the runs of this experiment (default: all)")
     add("--budget", help="only runs of this budget (default: the one with most finished runs)")
-    add("--mix-code", action="store_true", help="compare runs of different code, too")
+    add("--mix-code", action="store_true", help="also compare runs of different code")
     add("--pdf", action="store_true", help="also study.pdf of all tables and figures (LaTeX)")
     rows = parser.add_argument_group("rows", f"CONDITION is {GRAMMAR}".replace("%", "%%"))
     some: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
@@ -79,8 +79,8 @@ def options(words: list[str]) -> argparse.Namespace:
         help="make a row of each value, e.g. ppo.gamma; of several settings, of each combination",
     )  # fmt: skip
     rows.add_argument("--only", metavar="CONDITION", **some, help="only runs that meet all of them")
-    rows.add_argument("--exclude", metavar="CONDITION", **some, help="no run that meets one")
-    rows.add_argument("--baseline", metavar="ROW", default="", help="row that others are held to")
+    rows.add_argument("--exclude", metavar="CONDITION", **some, help="drop runs that meet any")
+    rows.add_argument("--baseline", metavar="ROW", default="", help="row to compare others with")
     rows.add_argument("--paper", action="store_true", help="all eight rows of the paper")
     rows.add_argument(
         "--factorial", nargs=2, metavar="SETTING", default=[],
@@ -88,18 +88,18 @@ def options(words: list[str]) -> argparse.Namespace:
     )  # fmt: skip
     rows.add_argument(
         "--metric", metavar="NAME", **some,
-        help="compare rows by this, too: reward/mean, reward/mean:best (least, area), steps@3",
+        help="also compare rows by this: reward/mean, reward/mean:best (least, area), steps@3",
     )  # fmt: skip
     add("--strip", action="store_true", help="also film the best teacher (needs torch and GL)")
-    add("--teacher", metavar="RUN", help="let this run, or the best of a row such as pfds, teach")
-    add("--partial", action="store_true", help="distil though some runs have not ended yet")
+    add("--teacher", metavar="RUN", help="teacher: this run, or the best of a row such as pfds")
+    add("--partial", action="store_true", help="distil even if some runs have not ended")
     add(
         "--distill", nargs="*", metavar="SETTING",
         help="distil a student from the teacher; settings of s2m.distill, e.g. cluster=slurm",
     )  # fmt: skip
     add(
         "--config-dir", metavar="DIR", type=Path, action="append", default=[],
-        help="folder with the encoder of one's own that the teacher has",
+        help="folder with the teacher's own encoder",
     )  # fmt: skip
     chosen = parser.parse_args(words)
     chosen.runs = Path((chosen.runs or chosen.place or "runs").removeprefix("root="))

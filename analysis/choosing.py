@@ -71,7 +71,7 @@ def _tie(groups: list[list[Run]], mix_code: bool) -> str:
     names = [n for n in differing([told(one), told(other)]) if n not in ("seed", "experiment")]
     names = [name.removesuffix(".name") for name in names][:SHOWN]
     if not mix_code and one.code != other.code:
-        return f"{said}. Compare them by --mix-code, or choose: --only commit={one.commit}"
+        return f"{said}. Compare them with --mix-code, or choose: --only commit={one.commit}"
     first = show(value(settings(one), names[0])) if names else ""
     return f"{said}. Make rows: --by {' '.join(names)}; or choose: --only {names[0]}={first}"
 
@@ -84,11 +84,11 @@ def alike(runs: list[Run], by: Sequence[str], mix_code: bool) -> tuple[list[Run]
     if len(codes) > 1 and not mix_code:
         commits = ", ".join(sorted({_commit(run) for run in codes.values()}))
         raise UserError(
-            f"the runs come from different code: {commits}. Compare them by --mix-code, or choose: "
-            f"--only commit={next(iter(codes.values())).commit}"
+            f"the runs come from different code: {commits}. Compare them with --mix-code, or "
+            f"choose: --only commit={next(iter(codes.values())).commit}"
         )
     if not learning:
-        raise UserError(f"--by {' '.join(by)}: there is no run that learns")
+        raise UserError(f"--by {' '.join(by)}: no run learns")
     free = [*by, *VARIANT, "seed"]
 
     def fixed(run: Run) -> dict[str, Any]:

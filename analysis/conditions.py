@@ -20,7 +20,7 @@ _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     ">": lambda a, b: a > b,
     ">=": lambda a, b: a >= b,
 }
-GRAMMAR = "NAME=VALUE[,VALUE...], NAME!=..., NAME<VALUE, <=, >, >=; * in a text stands for anything"
+GRAMMAR = "NAME=VALUE[,VALUE...], NAME!=..., NAME<VALUE, <=, >, >=; * matches any text"
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def parse(text: str) -> Condition:
     """Read one condition."""
     form = _FORM.fullmatch(text.strip())
     if form is None:
-        raise UserError(f"'{text}' is no condition; allowed: {GRAMMAR}")
+        raise UserError(f"'{text}' is not a condition; allowed: {GRAMMAR}")
     name, sign, rest = form.groups()
     try:
         values = tuple(map(_number, yaml.safe_load(f"[{_quoted(rest)}]")))

@@ -19,7 +19,7 @@ def request(choice: Choice, chosen: argparse.Namespace) -> StudentCfg:
     refuse_partial("--distill", choice.partial, chosen.partial)
     for word in words:
         if word.startswith("teacher="):
-            line = f"'{word}': --distill takes the chosen teacher; choose by --teacher RUN"
+            line = f"'{word}': --distill takes the chosen teacher; choose it with --teacher RUN"
             raise UserError(line)
     return compose_student([f"teacher={choice.teacher.link}", *words], search_in(chosen.config_dir))
 

@@ -68,7 +68,7 @@ def main(words: list[str]) -> None:
     parser = argparse.ArgumentParser(
         prog="analysis/publish.py", description="Put tables and figures into the documentation."
     )
-    parser.add_argument("tables", type=Path, help="what make_tables.py has written")
+    parser.add_argument("tables", type=Path, help="folder that make_tables.py has written")
     parser.add_argument("pages", type=Path, nargs="*", help="other pages than README and results")
     options = parser.parse_args(words)
     pages = options.pages or PAGES

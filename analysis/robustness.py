@@ -259,7 +259,7 @@ def publish(folder: Path) -> None:
 def main(words: list[str]) -> None:
     """Write table and figure, and publish them if asked."""
     parser = argparse.ArgumentParser(prog="python -m analysis.robustness", description=__doc__)
-    parser.add_argument("folder", type=Path, help="what s2m.evaluate -m has written")
+    parser.add_argument("folder", type=Path, help="folder that s2m.evaluate -m has written")
     parser.add_argument("--publish", action="store_true", help="also into docs/results.md")
     options = parser.parse_args(words)
     print(write(options.folder))

@@ -189,8 +189,8 @@ def require_alike(runs: Sequence[Run], by: Sequence[str]) -> None:
     names = [name.removesuffix(".name") if name in PRESETS else name for name in more]
     chosen = f"{names[0]}={same(found[0].get(more[0]))}"
     raise UserError(
-        f"the runs differ in more than {', '.join(by)} and seed: {said}. Add what shall make rows: "
-        f"--by {' '.join([*by, *names[:5]])}; or choose: --only {chosen}"
+        f"the runs differ in more than {', '.join(by)} and seed: {said}. Add what should make "
+        f"rows: --by {' '.join([*by, *names[:5]])}; or choose: --only {chosen}"
     )
 
 

@@ -139,7 +139,7 @@ def make_study(
         left_out += [LeftOut(name, reason) for name, reason in said.items()]
         runs = [run for run in runs if run.id not in said]
         if not runs:
-            raise UserError(f"no run is left by {_typed(asked)}")
+            raise UserError(f"no run is left after {_typed(asked)}")
     by = _rows_by(asked)
     chosen, others = alike(runs, by, mix_code) if by else largest(runs, mix_code)
     left_out += [LeftOut(run.id, difference(run, chosen[0], mix_code)) for run in others]

@@ -29,7 +29,7 @@ def main(words: list[str]) -> int:
     known = commands()
     if not words or words[0] in ("-h", "--help"):
         lines = [f"  {name:<10} {_about(path)}" for name, path in sorted(known.items())]
-        print("\n".join(["s2m COMMAND [WORDS]; s2m COMMAND --help tells more", "", *lines]))
+        print("\n".join(["s2m COMMAND [WORDS]; s2m COMMAND --help explains one", "", *lines]))
         return 0
     name, *rest = words
     if name not in known:

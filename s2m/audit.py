@@ -1,4 +1,4 @@
-"""How invariant a policy has become: python -m s2m.audit RUN [samples]."""
+"""How invariant a policy is: python -m s2m.audit RUN [samples]."""
 
 from s2m.config.search import take_search
 from s2m.console.errors import UserError, run_command

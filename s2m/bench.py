@@ -1,10 +1,10 @@
-"""How fast this machine simulates and learns, and what the budgets would cost on it.
+"""How fast this machine simulates and learns, and how long the budgets would take on it.
 
     python -m s2m.bench                                   a CUDA card: sim=warp; else sim=mujoco
     python -m s2m.bench sim=warp envs=1024,4096,16384 seconds=60
     python -m s2m.bench sim=mujoco encoder=dshc budget=desktop --json
 
-It measures about `seconds` (60) in all, beside the start of a process for each number of
+It measures for about `seconds` (60) in all, plus the start of a process per number of
 environments. Networks and PPO are those of budget=paper unless you name another; other settings are
 those of python -m s2m.launch. --json prints the figures for programs, --out FILE writes them.
 """

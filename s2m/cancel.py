@@ -2,8 +2,8 @@
 
 Each run writes a checkpoint and exits; the command that launched it resumes it. A SLURM job is
 cancelled if all of its runs are to stop; otherwise its other runs continue. A run that has not
-started yet is skipped by its launcher. With an experiment go the
-commands after its runs.
+started yet is skipped by its launcher. For an experiment, the commands
+after its runs are cancelled, too.
 """
 
 import argparse

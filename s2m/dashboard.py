@@ -1,7 +1,7 @@
 """Create or update the W&B workspace: python -m s2m.dashboard [--project ENTITY/NAME].
 
-The panels are those of s2m/tracking/panels.py, the runs grouped by encoder and permutation. It
-makes the one workspace `S2M-Trek` of a project anew: save changes made by hand as another one.
+The panels are those of s2m/tracking/panels.py, with runs grouped by encoder and permutation. It
+overwrites the workspace `S2M-Trek` of a project: save manual changes as another one.
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
     python -m s2m.distill teacher=runs/encoders/pfds-s40-01e39876
     python -m s2m.distill teacher=tables/teacher.json              the one the analysis chose
-    python -m s2m.distill teacher=lqr distill=demo                 a reference agent in its place
+    python -m s2m.distill teacher=lqr distill=demo                 a reference agent as teacher
     python -m s2m.distill teacher=RUN cluster=slurm                ... as a job of a cluster
 
 The budget (distill=paper, workstation, desktop or demo) and the evaluation are the teacher's unless

@@ -3,8 +3,8 @@
     python -m s2m.doctor [FOLDER] [--cluster] [--json]
 
 FOLDER is where runs will be kept. It checks whether runs can be trained on the cores of this
-machine; with --cluster, whether they can on SLURM with Isaac Lab: then call it where jobs run, as
-in `srun --gres=gpu:1 python -m s2m.doctor --cluster`. Exits with 0 if nothing required is missing.
+machine; with --cluster, on SLURM with Isaac Lab: then call it where jobs run, e.g.
+`srun --gres=gpu:1 python -m s2m.doctor --cluster`. Exits with 0 if nothing required is missing.
 """
 
 import os

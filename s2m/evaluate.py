@@ -1,4 +1,4 @@
-"""Success rates of reference agents and of trained policies, also in another world.
+"""Success rates of reference agents and of trained policies, also in shifted worlds.
 
     python -m s2m.evaluate agent=lqr
     python -m s2m.evaluate run=runs/default/pfds-...          a trained policy in its own world
@@ -8,10 +8,10 @@
     python -m s2m.evaluate -m run=results/desktop +shifts=common episodes=20
 
 Beside run=, settings of task, sim, delay, faults and slots shift the world the policy was trained
-in; its own evaluation stays as it is. With -m all values of all settings are combined, for every
+in; its own evaluation stays unchanged. With -m all values of all settings are combined, for every
 run at or below the folders of run=. +shifts=NAME takes the lines of sweeps/shifts/NAME.yaml one
-after the other. Each policy is also judged as trained. out=FOLDER (robustness) gets the episodes,
-a table and a figure; the same command again does what is missing.
+after the other. Each policy is also evaluated as trained. out=FOLDER (robustness) gets the
+episodes, a table and a figure; the same command again evaluates what is missing.
 """
 
 import sys
@@ -74,7 +74,7 @@ def _several(words: list[str], search: Search) -> int:
     runs, out = runs_at([place.run for place in places]), Path(outs.pop())
     for word in (word for cell in cells for word in cell):
         if word.partition("=")[0] in ("agent", "store", "task", "sim"):
-            raise UserError(f"'{word}': -m judges runs in worlds that differ in single settings")
+            raise UserError(f"'{word}': -m evaluates runs in worlds that differ in single settings")
     # Slow to import: help and mistakes come before.
     from s2m.encoders.registry import load_own
     from s2m.stages.robustness import judge_all

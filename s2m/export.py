@@ -1,8 +1,8 @@
 """Export a policy to ONNX: python -m s2m.export RUN [OUT] [episode_steps=500].
 
-Writes OUT/<run>.onnx and OUT/<run>.json, which tells inputs, their order and scaling, joint names
-and rate; then drives an episode with onnxruntime beside torch and says how far apart they are and
-how long a step takes. Teachers and students export alike: raw observations in, actions out; a
+Writes OUT/<run>.onnx and OUT/<run>.json, which lists inputs, their order and scaling, joint names
+and rate; then drives an episode with onnxruntime beside torch and reports their difference and the
+time of a step. Teachers and students export alike: raw observations in, actions out; a
 student also takes and returns its memory.
 """
 

@@ -1,9 +1,9 @@
-"""One attempt at a run, as a process of its own: python -m s2m.job RUN_FOLDER [sim=NAME].
+"""One attempt at a run, in its own process: python -m s2m.job RUN_FOLDER [sim=NAME].
 
 sim=warp or sim=mujoco first moves the run to the other of these simulators, which have the same
 physics (sim.device=cuda:0 chooses the device). It resumes there from its checkpoint, now and later.
 Output goes to stdout. The result files in the folder say whether it succeeded; the exit code is a
-hint for whoever waits for the process.
+hint for the process that waits for it.
 """
 
 import sys

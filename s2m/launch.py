@@ -7,11 +7,12 @@
 
 The same command resumes: finished runs are skipped, interrupted ones continue from a checkpoint.
 dry=true only prints the plan; retry_failed=true also reruns runs that failed.
---wait stays until all jobs of a cluster have ended, and submits what its limits leave over.
---cfg job prints the composed config (with -m of every run), --info also what was chosen where.
+--wait stays until all jobs of a cluster have ended, and submits the rest as its limits allow.
+--cfg job prints the composed config (with -m of every run), --info also each group's file.
 --clean removes the copies of the code that no job and no unfinished run below root needs.
---config-dir DIR adds a folder of your own groups, sweeps and encoders, laid out as conf/.
-python -m s2m.status shows where runs stand, s2m.logs RUN what one printed, s2m.cancel stops them.
+--config-dir DIR adds a folder of your own groups, sweeps and encoders, laid out like conf/.
+python -m s2m.status shows the progress of runs, s2m.logs RUN the output of one; s2m.cancel stops
+runs.
 """
 
 import sys

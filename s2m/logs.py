@@ -1,4 +1,4 @@
-"""What a run has printed: python -m s2m.logs RUN [--lines N] [--follow].
+"""The output of a run: python -m s2m.logs RUN [--lines N] [--follow].
 
 For a run on SLURM, the end of its job's error output follows, where SLURM says why it ended a job.
 """

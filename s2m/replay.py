@@ -1,4 +1,4 @@
-"""Show an agent at work: python -m s2m.replay agent=lqr k=5 out=demo.mp4."""
+"""Film an agent: python -m s2m.replay agent=lqr k=5 out=demo.mp4."""
 
 from s2m.config.compose import describe, load
 from s2m.config.overrides import require_once

@@ -1,8 +1,8 @@
-"""Where all runs stand: python -m s2m.status [FOLDER] [--watch] [--json | --html FILE | --serve].
+"""Progress of all runs: python -m s2m.status [FOLDER] [--watch] [--json | --html FILE | --serve].
 
-It changes no run; what it has read of finished ones is kept in FOLDER/.finished.jsonl, which may be
-deleted. Below the table stand runs that did not end well, with a verdict and the end of their
-log. The estimates to levels 3 and 5 come from runs of the same variant and budget that reached
+It changes no run; it caches what it has read of finished ones in FOLDER/.finished.jsonl, which may
+be deleted. Runs that did not end well are listed below the table, with a verdict and the end of
+their log. The ETAs of levels 3 and 5 come from runs of the same variant and budget that reached
 them. --serve shows all curves on localhost while runs train.
 """
 

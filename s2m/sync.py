@@ -1,7 +1,8 @@
 """Send runs to Weights & Biases: python -m s2m.sync [FOLDER ...] [--project ENTITY/NAME] [--watch].
 
-FOLDER is a run or holds runs (default: runs). Only what W&B lacks is uploaded, so the command can
-be repeated. --watch repeats it until Ctrl-C: for a login node, if compute nodes have no internet.
+FOLDER is a run or holds runs (default: runs). Only what is missing on W&B is uploaded, so the
+command can be repeated. --watch repeats it until Ctrl-C: for a login node, if compute nodes have no
+internet.
 """
 
 import argparse
@@ -118,7 +119,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
     add("--project", metavar="ENTITY/NAME", help="send there (default: as each run's config says)")
     add("--all", action="store_true", help="also runs with tracking=disabled")
     add("--watch", action="store_true", help="repeat until Ctrl-C")
-    add("--every", type=float, default=30.0, metavar="SECONDS", help="between two looks (30)")
+    add("--every", type=float, default=30.0, metavar="SECONDS", help="between two checks (30)")
     return parser.parse_args(with_folder(words))
 
 

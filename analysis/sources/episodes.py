@@ -51,7 +51,7 @@ def judging(state: str, remark: str) -> str:
 def _beside(folder: RunFolder, name: str) -> Path:
     """Return the path of a file of the run; a name from its result may not lead elsewhere."""
     if Path(name).name != name:
-        raise ValueError(f"{name!r} is no file of its folder")
+        raise ValueError(f"{name!r} is not a file of its folder")
     return folder.path / name
 
 

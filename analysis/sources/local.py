@@ -43,7 +43,7 @@ def load(
     `metrics` are read besides those that tables and figures always show.
     """
     if not root.is_dir():
-        raise UserError(f"{root} is no folder; runs are kept in ./runs unless root= says otherwise")
+        raise UserError(f"{root} is not a directory; runs are kept in ./runs unless root= is given")
     folders = [f for f in find_runs(root) if experiment in (None, f.path.parent.name)]
     if experiment is not None and not folders:
         names = sorted({folder.path.parent.name for folder in find_runs(root)})

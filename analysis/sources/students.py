@@ -54,7 +54,7 @@ def _rounds(told: Sequence[Mapping[str, Any]]) -> list[dict[int, float]]:
     """Return the no-drop rates after each round, by number of balls, of metrics or of events."""
     found = {int(e["round"]): e.get("rates", e) for e in told if "round" in e}
     if sorted(found) != list(range(len(found))):
-        raise UserError("it has lost what one of its rounds gave")
+        raise UserError("the result of one of its rounds is lost")
     return [
         {
             int(k.removeprefix(NO_DROP)): float(v)

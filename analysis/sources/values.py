@@ -23,7 +23,7 @@ def words(text: str) -> str:
 def count(value: Any) -> int:
     """Return a whole number as it stands in a result."""
     if not is_count(value):
-        raise UserError(f"its result has {str(value)[:40]!r} in the place of a whole number")
+        raise UserError(f"its result has {str(value)[:40]!r} instead of a whole number")
     return value
 
 
@@ -44,7 +44,7 @@ def check_config(config: dict[str, Any], student: bool = False) -> None:
         found = config.get(group)
         for name, fits in names.items():
             if not isinstance(found, dict) or name not in found:
-                raise UserError(f"its config has no {group}.{name}: it is no run of this study")
+                raise UserError(f"its config has no {group}.{name}: it is not a run of this study")
             if not fits(found[name]):
                 raise UserError(f"its config has {group}.{name} = {str(found[name])[:40]}")
 

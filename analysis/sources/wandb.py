@@ -48,7 +48,7 @@ def load(
         unread = []
         for key in watch(wanted, len(wanted), "fetching runs"):
             if not _NAME.fullmatch(key) or ".." in key:
-                said = f"its name at W&B, {key!r}, is no name of a run folder"
+                said = f"its name at W&B, {key!r}, is not the name of a run folder"
                 unread.append(LeftOut(words(key), said))
                 continue
             try:
@@ -67,7 +67,7 @@ def load(
 def _fetch(project: Project, run: Any, root: Path, name: str, scratch: Path) -> None:
     """Bring one run folder of the cache up to date."""
     if not _ID.fullmatch(run.id):
-        raise UserError(f"its id at W&B, {run.id!r}, is no name of a folder")
+        raise UserError(f"its id at W&B, {run.id!r}, is not the name of a folder")
     noted = marker(run)["files"]
     if "run.json" not in noted:
         raise UserError("W&B has no note of its run.json: python -m s2m.sync")

@@ -87,15 +87,15 @@ def make_dealer(cells: Sequence[PlannedRun], cluster: LocalCfg) -> Dealer | None
     for device in devices.values():
         if device.partition(":")[2] not in ("", "0"):
             raise UserError(
-                f"sim.device = {device}: a run is given a GPU of its own and knows it as cuda:0; "
+                f"sim.device = {device}: a run gets a GPU of its own and sees it as cuda:0; "
                 f"cluster.gpus={device.partition(':')[2]} chooses that card, cluster.gpus=none "
-                "hands none out"
+                "assigns none"
             )
     there = visible()
     if not there.found:
         raise UserError(
             f"sim.device = {next(iter(devices.values()))} needs a GPU and there is none "
-            f"({there.trouble}): use sim=mujoco or sim.device=cpu; cluster.gpus=none does not look"
+            f"({there.trouble}): use sim=mujoco or sim.device=cpu; cluster.gpus=none does not check"
         )
     if named is None:
         return Dealer(there.found, cluster.runs_per_gpu, devices)

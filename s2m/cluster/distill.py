@@ -64,7 +64,7 @@ def refuse_partial(what: str, waiting: Sequence[str], partial: bool) -> None:
         named = f"{', '.join(waiting[:3])}{' ...' if len(waiting) > 3 else ''}"
         raise UserError(
             f"{what}: the teacher was chosen before {len(waiting)} other runs had ended ({named}): "
-            "wait for them and make the tables again, or take it all the same with --partial"
+            "wait for them and make the tables again, or use it anyway with --partial"
         )
 
 
@@ -103,7 +103,7 @@ def _of_run(folder: RunFolder, words: list[str], search: Search) -> StudentCfg:
     cfg = load(StudentCfg, [*_inherited(run, words, search), *words], search)
     checkpoints = saved(folder)
     if not checkpoints:
-        raise UserError(f"teacher = {folder.path}: has no checkpoint any more")
+        raise UserError(f"teacher = {folder.path}: its checkpoint is gone")
     newest = checkpoints[-1]
     iteration = int(newest.name[:9])
     folder.check_final(iteration)

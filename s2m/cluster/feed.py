@@ -54,7 +54,7 @@ class Feed:
                 more, code = True, 1
                 self._tell(str(error))
             if not wait:
-                self.say(f"python -m s2m.status {self.root} shows where they stand")
+                self.say(f"python -m s2m.status {self.root} shows their progress")
             if not wait or not more:
                 return code
             self.passes, self.told, self.said = self.passes + 1, self.said, set()
@@ -113,7 +113,7 @@ class Feed:
         if left:
             self._tell(
                 f"{count(len(left))} wait{'s' * (len(left) == 1)} until others have ended ({why}): "
-                "the same command submits what is left, and with --wait it stays and does"
+                "the same command submits the rest, and --wait stays until it has"
             )
 
     def _follow_up(self, plan: Plan, queue: Queue, submitter: Submitter) -> bool:

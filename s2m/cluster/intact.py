@@ -54,5 +54,5 @@ def damage(folder: Path) -> str:
 if __name__ == "__main__":
     said = damage(Path(sys.argv[1]))
     if said:
-        advice = "launch again with retry_failed=true, which copies the code anew"
+        advice = "launch again with retry_failed=true, which copies the code again"
         sys.exit(f"error: the copy of the code {sys.argv[1]} {said}; {advice}")

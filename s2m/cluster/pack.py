@@ -120,7 +120,7 @@ class FollowUp:
             named = ", ".join(f"{name} is {status}" for name, status in [*waiting.items()][:3])
             raise UserError(
                 f"{len(waiting)} of {len(self.runs)} runs have not ended ({named}): launch the "
-                "sweep again, which goes on with them and then with this command"
+                "sweep again, which resumes them and then runs this command"
             )
 
     def run(self) -> bool:

@@ -56,7 +56,7 @@ def _scripts(due: list[PlannedRun], root: Path, console: Console) -> None:
             array = describe_runs(root, 0, packs[i : i + limit], cfg, code, "")
             console.print(script(cfg, array, last=not cfg.chain), highlight=False)
         if cfg.chain:
-            console.print(f"and {cfg.chain} such jobs after each, which go on with its runs")
+            console.print(f"and {cfg.chain} such jobs after each, which resume its runs")
 
 
 def _cards(due: list[PlannedRun], cluster: LocalCfg) -> list[str]:
@@ -78,11 +78,11 @@ def _cost(due: list[PlannedRun]) -> str:
         )
     source = f"as measured in {cfg.root}"
     if not cost.measured:
-        source = "a forecast from published runs of this size: none was measured yet"
+        source = "a forecast from published runs of this size: none has been measured yet"
         if cfg.sim.name in RATES:
             slow, fast = RATES[cfg.sim.name]
             source = (
-                f"a forecast from what others published of such tasks, {slow:,} to {fast:,} "
+                f"a forecast from published rates of similar tasks, {slow:,} to {fast:,} "
                 "steps/s; python -m s2m.bench measures yours"
             )
     disk = f"{cost.bytes / 1e6:,.0f} MB of disk"

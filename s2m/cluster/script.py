@@ -58,23 +58,23 @@ def teardown(cfg: SlurmCfg, folder: Path, last: bool = True) -> list[str]:
 
     The exit code of one that is not is noted; where others wait to go on, it has done its part.
     """
-    lines = ["code=$?", "# Whoever looks later sees that it ended, and how.",
+    lines = ["code=$?", "# Record that the job ended, and how.",
              f"leave() {{ echo $code > {note_of(folder)}; exit $1; }}"]  # fmt: skip
     codes = "|".join(map(str, WARNED))
     if not cfg.requeue:
         if not last:
-            lines += ["# Asked to leave before the end: the job after this one goes on.",
+            lines += ["# Stopped before the end: the next job resumes.",
                       f"case $code in {codes}) leave 0; esac"]  # fmt: skip
         return [*lines, "leave $code"]
     return [
         *lines,
-        "# Asked to leave before the end: go on later, unless SLURM has already decided otherwise.",
+        "# Stopped before the end: resume later, unless SLURM has already decided otherwise.",
         # One element of every array has the array's own id, by which SLURM means all of them.
         "job=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}",
         "job=${job:-$SLURM_JOB_ID}",
         f"case $code in {codes})",
         f"  [ ${{SLURM_RESTART_COUNT:-0}} -lt {cfg.max_requeues} ] || leave $code",
-        "  # A controller that restarts or has much to do answers later.",
+        "  # A controller that restarts or is busy answers later.",
         f"  for try in {{1..{TRIES}}}; do",
         "    if state=$(squeue -h -j $job -o %T); then",
         '      [ "$state" = RUNNING ] || exit $code',
@@ -119,7 +119,7 @@ def parameters(
         "setup": [
             *cfg.setup,
             *guarded(python, Path(manifest.code), refused),
-            "# srun takes over neither the job's cores nor, after --export=NONE, its variables.",
+            "# srun inherits neither the job's cores nor, after --export=NONE, its variables.",
             f"export SRUN_CPUS_PER_TASK={cfg.cpus} SLURM_EXPORT_ENV=ALL",
         ],
         "teardown": teardown(cfg, submission.folder, last),

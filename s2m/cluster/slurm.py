@@ -183,7 +183,7 @@ class Submitter:
             except SlurmError as error:
                 if not link:
                     raise
-                self.say(f"{error}; {link - 1} of {cfg.chain} jobs go on with the runs")
+                self.say(f"{error}; {link - 1} of {cfg.chain} jobs resume the runs")
                 return
             dependency = f"{'aftercorr' if len(packs) > 1 else 'afterok'}:{job}"
 

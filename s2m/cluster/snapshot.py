@@ -94,7 +94,7 @@ def guarded(python: str, code: Path, otherwise: str = "exit 1") -> list[str]:
     """
     path = shlex.quote(str(code))
     return [
-        "# Nothing of the code is imported unless it is what was submitted.",
+        "# The code is imported only if it is what was submitted.",
         f"{python} -I - {path} <<'END_OF_CHECK' || {otherwise}",
         *Path(intact.__file__).read_text().rstrip().splitlines(),
         "END_OF_CHECK",

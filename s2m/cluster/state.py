@@ -234,7 +234,7 @@ def _doubt(
         return place.whose
     if attempt is None or _alive(attempt, queue, place) is not None or (attempt.job and queue):
         return ""
-    return f"thought to be at work: {attempt}; if it is not, delete {folder.attempt}"
+    return f"assumed to be running: {attempt}; if it is not, delete {folder.attempt}"
 
 
 def _death(folder: RunFolder, place: Place, attempt: Attempt | None) -> str:
@@ -248,7 +248,8 @@ def _death(folder: RunFolder, place: Place, attempt: Attempt | None) -> str:
         return ""
     log = place.logs()
     words = last_words(log[1]) if log else ""
-    return f"job {place.id} ended with exit code {code} before the run began: {words or 'no word'}"
+    said = words or "no output"
+    return f"job {place.id} ended with exit code {code} before the run began: {said}"
 
 
 def _describe(event: dict[str, Any]) -> str:

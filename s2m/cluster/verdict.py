@@ -43,7 +43,7 @@ ADVICE = {
     ),
     GPU_LOST: (
         "look for the card in nvidia-smi and for its Xid in dmesg; retry_failed=true resumes, with "
-        "cluster.gpus=[0,2] on cards of your choice; if every card fails so, the code is wrong"
+        "cluster.gpus=[0,2] on cards of your choice; if every card fails, the code is wrong"
     ),
 }
 """What to do about a verdict that does not say so by itself."""

@@ -23,8 +23,8 @@ class LocalCfg:
     )
     gpus: Any = setting(
         ALL,
-        "GPUs to hand to runs that need one (sim.device=cuda:0): auto for all, a number, a list as "
-        "[0,2], or none, which leaves all cards to all runs",
+        "GPUs to assign to runs that need one (sim.device=cuda:0): auto for all, a number, a list "
+        "as [0,2], or none, which lets all runs see all cards",
     )
     runs_per_gpu: int = setting(1, "runs that share a GPU", low=1)
 
@@ -47,7 +47,7 @@ class LocalCfg:
             if not number and not (isinstance(card, str) and card.startswith(UUIDS)):
                 raise UserError(
                     f"cluster.gpus = {self.gpus}: allowed are {ALL}, {NONE}, the number of a GPU "
-                    "as nvidia-smi counts, or a list, as in cluster.gpus=[0,2]"
+                    "as nvidia-smi numbers them, or a list, as in cluster.gpus=[0,2]"
                 )
         return [str(card) for card in cards]
 
@@ -105,7 +105,7 @@ class SlurmCfg:
     patience: float = setting(
         60.0, "how long to retry while sbatch does not answer or accept, s", low=0
     )
-    poll: float = setting(30.0, "how often --wait looks at the queue, s", above=0)
+    poll: float = setting(30.0, "how often --wait polls the queue, s", above=0)
     python: str = setting("", "command of the job's interpreter; empty: the one in use here")
     setup: list[str] = setting([], "shell lines before it (module load ...)")
     sbatch: list[str] = setting(

@@ -50,13 +50,13 @@ class DistillCfg:
     channels: int = setting(64, "channels of the 3 x 3 convolutions", low=1)
     gru: int = setting(512, "units of the GRU", low=1)
     memory: bool = setting(
-        True, "keep the GRU's state between steps; without it four frames are all there is",
+        True, "keep the GRU's state between steps; false: only the four frames",
         since="0.2",
     )  # fmt: skip
     embedding: int = setting(64, "numbers between convolutions, GRU and policy head", low=1)
     hidden: list[int] = setting([512, 256, 128], "hidden layers of the policy head", low=1)
     round_episodes: int = setting(
-        20, "episodes per number of balls by which each round is judged", low=1
+        20, "episodes per number of balls by which each round is evaluated", low=1
     )
     round_seed: int = setting(3000, "seed of those episodes", low=0, high=2**63 - 1)
     checkpoint_every: int = setting(50, "epochs between two checkpoints", low=1, decides=False)
@@ -109,7 +109,7 @@ class StudentCfg:
     task: TaskCfg = field(default_factory=TaskCfg)
     sim: Any = field(default_factory=MujocoCfg)
     distill: DistillCfg = field(default_factory=DistillCfg)
-    evaluate: EvaluationCfg = setting(EvaluationCfg(), "how it is judged", decides=False)
+    evaluate: EvaluationCfg = setting(EvaluationCfg(), "how it is evaluated", decides=False)
     root: str = setting("", "folder of all runs; empty: the teacher's", decides=False)
     experiment: str = setting("", "folder below root; empty: the teacher's", decides=False)
     cluster: Any = setting(LocalCfg(), "where it is executed", decides=False)

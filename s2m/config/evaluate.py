@@ -30,7 +30,7 @@ class FaultsCfg:
 
     dropout: float = setting(0.0, "chance that a touched cell reads empty", low=0, high=1)
     false_contacts: float = setting(0.0, "chance that an empty cell reads touched", low=0, high=1)
-    delay: int = setting(0, "control steps by which the map comes late", low=0, high=50)
+    delay: int = setting(0, "delay of the map, control steps", low=0, high=50)
 
 
 @dataclass
@@ -38,11 +38,9 @@ class DelayCfg:
     """Latencies between a policy and its robot; no policy is trained with one."""
 
     observation: int = setting(
-        0, "control steps by which all that is observed comes late", low=0, high=50, since="0.2"
+        0, "delay of all observations, control steps", low=0, high=50, since="0.2"
     )
-    action: int = setting(
-        0, "control steps by which actions come late", low=0, high=50, since="0.2"
-    )
+    action: int = setting(0, "delay of actions, control steps", low=0, high=50, since="0.2")
 
 
 @dataclass
@@ -55,7 +53,7 @@ class EvaluateCfg(EvaluationCfg):
         "shift that",
     )  # fmt: skip
     store: bool = setting(
-        False, "replace the run's own evaluation, by its own settings where none are given"
+        False, "replace the run's own evaluation, with its own settings unless given"
     )
     out: str = setting(
         "", "file for one row per episode: .csv (empty: none); with -m the folder of all"

@@ -48,7 +48,7 @@ class RunCfg:
     sim: Any = field(default_factory=MujocoCfg)
     budget: BudgetCfg = field(default_factory=BudgetCfg)
     ppo: PpoCfg = field(default_factory=PpoCfg)
-    evaluate: EvaluationCfg = setting(EvaluationCfg(), "how it is judged", decides=False)
+    evaluate: EvaluationCfg = setting(EvaluationCfg(), "how it is evaluated", decides=False)
     root: str = setting("runs", "folder of all runs", decides=False)
     experiment: str = setting(
         "default", "folder of this experiment's runs below root", decides=False

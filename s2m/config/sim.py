@@ -117,9 +117,9 @@ class IsaacLabCfg(SimCfg):
     position_iterations: int = setting(8, "solver iterations on positions", low=1, high=255)
     velocity_iterations: int = setting(1, "solver iterations on velocities", low=0, high=255)
     enhanced_determinism: bool = setting(
-        False, "ask PhysX to repeat itself better, at the cost of speed"
+        False, "ask PhysX for better repeatability, at the cost of speed"
     )
-    max_depenetration: float = setting(1.0, "fastest push out of an overlap, m/s", above=0)
+    max_depenetration: float = setting(1.0, "largest speed of depenetration, m/s", above=0)
     max_contacts: int = setting(2**23, "contacts the GPU has room for, of all environments", low=1)
     max_patches: int = setting(
         2**20, "contact patches the GPU has room for; 4096 environments need some 80,000", low=1

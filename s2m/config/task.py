@@ -18,7 +18,7 @@ class CommandCfg:
         2.5, "corner of the three lags of the reference, rad/s", above=0, high=50
     )
     acceleration: bool = setting(
-        True, "let policies observe the acceleration that the wheels are asked for", since="0.2"
+        True, "let policies observe the acceleration commanded to the wheels", since="0.2"
     )
     steer_rate: float = setting(8, "largest steering speed of the reference, rad/s", above=0)
 
@@ -82,7 +82,7 @@ class RewardCfg:
     height: float = setting(-1.0, "squared height error")
     roll_pitch: float = setting(-1.25, "squared roll and pitch")
     tracking_width: float = setting(0.25, "denominator of both tracking kernels", above=0)
-    tail_share: float = setting(0.4, "share of the tail in both CVaR terms", above=0, high=1)
+    tail_share: float = setting(0.4, "fraction of the tail in both CVaR terms", above=0, high=1)
     d_max: float = setting(0.15, "clipping radius of the spacing term, m (unpublished)", above=0)
 
 

@@ -21,7 +21,7 @@ class TrackingCfg:
     project: str = setting("s2m-trek", "W&B project")
     entity: str = setting("", "W&B user or team; empty: the key's default")
     name: str = setting(
-        "{run}", "name on W&B, where {run}, {experiment}, {variant} and {seed} may stand"
+        "{run}", "name on W&B, which may contain {run}, {experiment}, {variant} and {seed}"
     )
     group: str = setting("", "group on W&B; empty: the variant")
     tags: list[str] = setting([], "further tags on W&B")

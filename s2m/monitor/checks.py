@@ -263,7 +263,7 @@ def wandb(root: Path, cluster: bool) -> Result:
     if has_key():
         return Result(True, f"wandb {version}, logged in")
     return Result(
-        False, f"wandb {version}, not logged in; runs are kept on disk all the same",
+        False, f"wandb {version}, not logged in; runs stay on disk",
         "wandb login, on any machine with internet",
     )  # fmt: skip
 

@@ -96,5 +96,5 @@ def make_server(root: Path, port: int) -> ThreadingHTTPServer:
 def serve(root: Path, port: int) -> None:
     """Show the page until Ctrl-C."""
     with make_server(root, port) as server, suppress(KeyboardInterrupt):
-        print(f"http://{HOST}:{server.server_port}/ shows {root}; Ctrl-C ends it", flush=True)
+        print(f"http://{HOST}:{server.server_port}/ shows {root}; Ctrl-C stops it", flush=True)
         server.serve_forever()

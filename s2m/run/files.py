@@ -206,7 +206,7 @@ def read_record(path: Path, kind: type[T]) -> T:
         if not right or (isinstance(found, bool) and field.type is not bool):
             raise UserError(f"{path} is damaged: {field.name} is {str(found)[:40]!r}")
         if isinstance(found, int) and abs(found) > LARGEST:
-            raise UserError(f"{path} is damaged: {field.name} is beyond all measure")
+            raise UserError(f"{path} is damaged: {field.name} is out of range")
     return record
 
 

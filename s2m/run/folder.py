@@ -196,8 +196,8 @@ class RunFolder:
                 raise UserError(f"{self.config_file} is not the config of the run {mark}")
         elif self.attempt.exists():
             raise UserError(
-                f"{self.path} has lost its run.json: put it back, or delete the folder to train "
-                "the run anew"
+                f"{self.path} has lost its run.json: restore it, or delete the folder to "
+                "retrain the run"
             )
 
     @classmethod

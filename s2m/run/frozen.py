@@ -89,12 +89,12 @@ def _copy(value: Any, seen: set[int]) -> Any:
     if value is None or isinstance(value, str | int | float):
         return value
     if not isinstance(value, dict | list):
-        raise UserError(f"is no config of ours: it has a {type(value).__name__}")
+        raise UserError(f"is not a config of s2m: it has a {type(value).__name__}")
     if id(value) in seen:
-        raise UserError("is no config of ours: it has YAML aliases")
+        raise UserError("is not a config of s2m: it has YAML aliases")
     seen.add(id(value))
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
-            raise UserError("is no config of ours: it has keys that are no text")
+            raise UserError("is not a config of s2m: it has keys that are not text")
         return {key: _copy(item, seen) for key, item in value.items()}
     return [_copy(item, seen) for item in value]

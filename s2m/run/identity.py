@@ -90,7 +90,7 @@ def variant(config: dict[str, Any]) -> str:
             f"encoder name {name!r}: allowed are up to 40 of a-z, 0-9 and _, not ending in _off"
         )
     if name in (*ACTING, TACTSET):
-        raise UserError(f"encoder name {name!r}: is that of a control or student: choose another")
+        raise UserError(f"encoder name {name!r}: belongs to a control or student: choose another")
     if type(permute) is not bool:
         raise UserError(f"permute = {permute!r}: allowed are true and false")
     return name if permute else f"{name}_off"

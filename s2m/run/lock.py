@@ -240,5 +240,5 @@ def _replace(path: Path) -> int:
 def _held(folder: RunFolder) -> str:
     holder = current_attempt(folder)
     if holder is None or holder.ended is not None:
-        return f"{folder.path} is being taken by another process: try again"
+        return f"{folder.path} is being locked by another process: try again"
     return f"{folder.path} is being written by {holder}: wait for it or stop it"

@@ -9,8 +9,8 @@ from s2m.config.task import RewardCfg
 MEANINGS = {
     "length_ratio": "episode length / longest",
     "margin": "mean minimum margin",
-    "dangerous": "part of dangerous steps",
-    "edge": "part of steps with a ball outside",
+    "dangerous": "fraction of dangerous steps",
+    "edge": "fraction of steps with a ball outside",
     "linear_error": "velocity error, m/s",
     "yaw_error": "yaw rate error, rad/s",
 }

@@ -58,7 +58,7 @@ def test_an_archive_over_its_own_runs_is_refused(tmp_path, out, monkeypatch):
     write_run(tmp_path / "runs", Spec("pfds", 40))
     (run,) = find_runs(tmp_path / "runs")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match="must lie apart"):
+    with pytest.raises(UserError, match="must be outside"):
         archive(tmp_path / "runs", Path(out), seed=40)
     assert run.result("train")
 

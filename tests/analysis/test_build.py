@@ -69,7 +69,7 @@ def test_no_heavy_library_is_imported(made):
     ("words", "said"),
     [
         (["--runs", "empty"], "error: empty has no run that can be read"),
-        (["--runs", "nowhere"], "error: nowhere is no folder"),
+        (["--runs", "nowhere"], "error: nowhere is not a directory"),
         (["--runs", "bad"], "schema version 99, this s2m reads up to 3"),
         (
             ["--runs", "good", "--experiment", "x"],

@@ -222,10 +222,10 @@ def test_bad_settings_of_the_student_are_one_line_before_anything_is_made(tmp_pa
     with pytest.raises(UserError, match="chosen before 3 other runs had ended .* with --partial"):
         main([*words, "--distill", "distill=demo"])
     words.append("--partial")
-    with pytest.raises(UserError, match="has no checkpoint any more"):
+    with pytest.raises(UserError, match="its checkpoint is gone"):
         main([*words, "--distill", "distill=demo"])
     with pytest.raises(UserError, match="unknown distill 'dem'"):
         main([*words, "--distill", "distill=dem"])
-    with pytest.raises(UserError, match="'teacher=lqr': --distill takes .*; choose by --teacher"):
+    with pytest.raises(UserError, match="'teacher=lqr': --distill takes .*; choose it with --teacher"):
         main([*words, "--distill", "teacher=lqr"])
     assert not list(tmp_path.iterdir())

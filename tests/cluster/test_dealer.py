@@ -154,7 +154,7 @@ def test_dry_says_which_cards_and_how_many_runs(cards, tmp_path, capsys):
             r"cluster.gpus = \[0, 2, 9\]: there is no GPU 2, 9; allowed: 0, 1",
         ),
         ("cluster.gpus=GPU-5", "there is no GPU GPU-5; allowed: 0, 1"),
-        ("sim.device=cuda:1", "knows it as cuda:0; cluster.gpus=1 chooses that card"),
+        ("sim.device=cuda:1", "sees it as cuda:0; cluster.gpus=1 chooses that card"),
         ("cluster.gpus=all", "cluster.gpus = all: allowed are auto, none, the number of a GPU"),
         ("cluster.gpus=-1", "cluster.gpus = -1: allowed are auto"),
         ("cluster.gpus=1.5", "cluster.gpus = 1.5: allowed are auto"),

@@ -99,7 +99,7 @@ def test_bad_teachers_are_one_line_each(teacher, student, tmp_path):
         (f"teacher={tmp_path / 'nowhere'}",): "there is no such folder; allowed is a run folder",
         (f"teacher={tmp_path / 'empty'}",): "is not a run folder: it has no run.json",
         (f"teacher={young}",): "has not finished training; wait for it",
-        (f"teacher={bare}",): "has no checkpoint any more",
+        (f"teacher={bare}",): "its checkpoint is gone",
         (f"teacher={student('pupil').path}",): "is a student itself",
         (f"teacher={teacher.path}", "task.episode_steps=9"): "learns in the task of its teacher",
         (f"teacher={teacher.path}", "distill=papr"): "unknown distill 'papr'. Did you mean",

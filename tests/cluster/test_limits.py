@@ -105,7 +105,7 @@ def test_what_fits_is_submitted_and_the_same_command_submits_the_rest(pretended,
     out = capsys.readouterr().out
     assert "submitted 6 of 20 runs as job 1, job 2" in out
     assert "14 runs wait until others have ended (sbatch: QOSMaxSubmitJobPerUserLimit: " in out
-    assert "the same command submits what is left, and with --wait it stays and does" in out
+    assert "the same command submits the rest, and --wait stays until it has" in out
     assert all(entry.manifest.job for entry in Ledger.read(root).entries)
 
 

@@ -45,7 +45,7 @@ def test_who_is_only_thought_to_be_at_a_run_is_told(folder, tmp_path, capsys):
     assert main(words) == 0
     out = capsys.readouterr().out
     assert "1 of 1 runs running, skipped" in out
-    assert "thought to be at work: attempt 1 (host container-1, pid" in out
+    assert "assumed to be running: attempt 1 (host container-1, pid" in out
     advice = f"delete {folder.attempt}"
     assert advice in out
     status.main([str(tmp_path)])

@@ -87,7 +87,7 @@ def test_a_forecast_names_its_source_and_the_memory(tmp_path):
     )  # fmt: skip
     *_, cost, memory = done.stdout.splitlines()
     assert cost.startswith("about 13 h 39 min to 27 h 18 min of one GPU and 500 MB of disk")
-    assert "what others published of such tasks, 60,000 to 120,000 steps/s" in cost
+    assert "published rates of similar tasks, 60,000 to 120,000 steps/s" in cost
     assert memory.startswith("about 4.0 GB of GPU memory for the largest run (physics 0.2, ")
 
 

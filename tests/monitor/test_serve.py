@@ -87,7 +87,7 @@ def test_it_says_its_address_in_one_line_and_ctrl_c_ends_it_well(tmp_path):
     )
     try:
         assert process.stdout is not None
-        assert re.fullmatch(r"http://127.0.0.1:\d+/ shows .*; Ctrl-C ends it\n",
+        assert re.fullmatch(r"http://127.0.0.1:\d+/ shows .*; Ctrl-C stops it\n",
                             process.stdout.readline())  # fmt: skip
         os.kill(process.pid, signal.SIGINT)
         assert process.wait(60) == 0

@@ -45,7 +45,7 @@ def test_other_forms_of_yaml_mean_what_they_mean(text):
         (b"a: &x [*x]\n", "aliases"),
         (b"a: !!python/object/apply:os.system [touch harm]\n", "could not determine"),
         (b"a: " + b"9" * 5000, "too large"),
-        (b"a: {1: x, b: y}\n", "keys that are no text"),
+        (b"a: {1: x, b: y}\n", "keys that are not text"),
         (b"a: !!pairs [b: 1]\n", "it has a tuple"),
         (b"a: 2001-01-01\n", "it has a date"),
         (b"- 1\n", "no settings"),

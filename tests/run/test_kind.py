@@ -36,7 +36,7 @@ def test_a_config_and_the_name_made_from_it_are_of_one_kind(config, kind):
 def test_no_encoder_bears_the_name_of_another_kind(name):
     config = asdict(RunCfg())
     config["encoder"]["name"] = name
-    with pytest.raises(UserError, match=f"^encoder name '{name}': is that of a control or student"):
+    with pytest.raises(UserError, match=f"^encoder name '{name}': belongs to a control or student"):
         variant(config)
 
 

@@ -47,7 +47,7 @@ def test_a_name_at_wandb_deletes_and_writes_nothing_elsewhere(tmp_path, monkeypa
     project = SimpleNamespace(entity="e", name="p", runs=lambda: [run])
     monkeypatch.setattr(source, "Project", lambda *_: project)
     frames = source.load("e/p", None, tmp_path / "cache")
-    assert frames.runs == [] and "is no name of a run folder" in frames.unread[0].reason
+    assert frames.runs == [] and "is not the name of a run folder" in frames.unread[0].reason
     assert (treasure / "kept").exists()
 
 
@@ -58,7 +58,7 @@ def test_an_id_at_wandb_leads_nowhere_else(tmp_path, monkeypatch, id_):
     monkeypatch.setattr(source, "Project", Offline)
     monkeypatch.setattr(Offline, "found", [run])
     frames = source.load("e/p", None, tmp_path / "cache")
-    assert frames.runs == [] and "is no name of a folder" in frames.unread[0].reason
+    assert frames.runs == [] and "is not the name of a folder" in frames.unread[0].reason
     assert not (tmp_path / "treasure").exists() and list(tmp_path.iterdir()) == [tmp_path / "cache"]
 
 

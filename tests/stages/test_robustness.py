@@ -87,7 +87,7 @@ def test_one_run_under_one_shift_is_named_in_table_and_rows(runs, tmp_path, caps
     ("words", "line"),
     [
         (["-m", "delay.action=1"], "-m needs run=FOLDER"),
-        (["-m", "run={one}", "agent=lqr"], "'agent=lqr': -m judges runs in worlds that differ"),
+        (["-m", "run={one}", "agent=lqr"], "'agent=lqr': -m evaluates runs in worlds that differ"),
         (["-m", "run={one}/../young"], "young: without a checkpoint there is nothing to judge"),
         (["-m", "run={one}", "out=a,b"], "out = a, b: allowed is one folder"),
         (["-m", "run={one}", "+shifts=comon"], "shifts 'comon'"),

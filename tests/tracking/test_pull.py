@@ -77,7 +77,7 @@ def test_a_name_that_is_no_folder_or_a_spoilt_file_is_left_out(server, one_run, 
     assert done.returncode == 2 and "does not have its train.json yet" in done.stderr
     one_run.config["s2m"]["value"]["run"] = "../../../escaped/run"
     done = make_tables(*words)
-    assert done.returncode == 2 and "is no name of a run folder" in done.stderr
+    assert done.returncode == 2 and "is not the name of a run folder" in done.stderr
     assert not list(tmp_path.rglob("escaped"))
 
 

@@ -70,7 +70,7 @@ def test_episodes_that_cannot_be_read_are_told(folder, damage, line):
 
 def test_a_result_may_name_no_file_of_elsewhere(folder):
     folder.write_result("evaluate", {**folder.result("evaluate"), "episodes": "../episodes"})
-    assert "'../episodes' is no file of its folder" in said(folder)
+    assert "'../episodes' is not a file of its folder" in said(folder)
 
 
 def test_policies_judged_from_the_same_starts_can_be_paired(folder, tmp_path):

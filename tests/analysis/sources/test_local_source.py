@@ -147,7 +147,7 @@ def test_a_damaged_run_is_named_with_its_reason(tmp_path, name, text, said):
 
 def test_a_run_of_something_else_is_named(tmp_path):
     RunFolder.create(tmp_path / "a" / "b", {"encoder": "pfds", "permute": True, "seed": 1})
-    assert reason(tmp_path) == "its config has no budget.name: it is no run of this study"
+    assert reason(tmp_path) == "its config has no budget.name: it is not a run of this study"
 
 
 def test_an_event_that_lacks_its_level_makes_one_run_unreadable(tmp_path):
@@ -187,5 +187,5 @@ def test_experiments_can_be_chosen(tmp_path):
     with pytest.raises(UserError, match="unknown experiment 'three'.* Allowed: one, two"):
         load(tmp_path, "three")
     shutil.rmtree(tmp_path / "one")
-    with pytest.raises(UserError, match="is no folder"):
+    with pytest.raises(UserError, match="is not a directory"):
         load(tmp_path / "nowhere")

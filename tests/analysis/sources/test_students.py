@@ -51,5 +51,5 @@ def test_rounds_of_the_metrics_count_before_those_of_events(student):
 def test_a_round_that_is_lost_is_told(tmp_path, teacher):
     folder = write_student(tmp_path, teacher)
     Events(folder, 1).append("round", iteration=30, round=2, rates={"round/no_drop_1": 0.5})
-    with pytest.raises(UserError, match="it has lost what one of its rounds gave"):
+    with pytest.raises(UserError, match="the result of one of its rounds is lost"):
         read_student(folder, "x/student")

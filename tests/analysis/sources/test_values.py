@@ -28,7 +28,7 @@ def test_words_are_one_harmless_line():
 
 @pytest.mark.parametrize("value", ["3", 3.0, True, None, 10**30, [3]])
 def test_a_count_is_a_whole_number_and_nothing_like_it(value):
-    with pytest.raises(UserError, match="in the place of a whole number"):
+    with pytest.raises(UserError, match="instead of a whole number"):
         count(value)
     assert count(3) == 3
 
@@ -74,7 +74,7 @@ def test_a_setting_that_tables_could_not_use_is_told(config, group, name, value)
     with pytest.raises(UserError, match=f"^its config has {group}.{name} = "):
         check_config(config, student)
     del config[group][name]
-    with pytest.raises(UserError, match=f"^its config has no {group}.{name}: it is no run of"):
+    with pytest.raises(UserError, match=f"^its config has no {group}.{name}: it is not a run of"):
         check_config(config, student)
     config[group] = "elsewhere"
     with pytest.raises(UserError, match=f"^its config has no {group}\\."):
