@@ -47,7 +47,7 @@ def archive(runs: Path, out: Path, seed: int | None) -> tuple[list[Path], list[P
 
 
 def _copy(folder: RunFolder, place: Path, acts: bool) -> None:
-    """Write the archive of one run anew, and then put it in the place of an older one."""
+    """Write the archive of one run afresh, then replace an older one with it."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=".new-") as name:
         new = RunFolder(Path(name) / place.name)

@@ -1,4 +1,4 @@
-"""Which runs may stand in one table: the same settings and code but for what makes the rows."""
+"""Which runs may share a table: the same settings and code except for what makes the rows."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ def shared(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _key(run: Run, mix_code: bool) -> tuple[str, str]:
-    """Return text that is equal for runs which may stand in one table."""
+    """Return text that is equal for runs that may share a table."""
     found = json.dumps(shared(run.config), sort_keys=True, default=str)
     return found, "" if mix_code else run.code
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from analysis.figures.draw import Drawing
 
 MAIN = "encoders"
-"""The table that stands on the first screen."""
+"""The table of the first screen."""
 ORDER = (
     "table rates", "table estimates", "figure profiles", "table power", "table ablation",
     "figure ablation", "table effects", "table comparisons", "figure survival", "table seeds",

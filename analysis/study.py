@@ -56,7 +56,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Study:
-    """The runs that may stand in one table."""
+    """The runs that may share a table."""
 
     cohorts: dict[str, Cohort]
     """By name: those of the paper in its order, then any others; or the rows of --by."""

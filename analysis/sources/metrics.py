@@ -17,7 +17,7 @@ def read_metrics(
 ) -> pyarrow.Table:
     """Return some metrics of a run, up to the end if it has the result of its learning."""
     table = Journal(folder).table(names)
-    # Checkpoints come after the table of what they go on from.
+    # A checkpoint is written after the table of the rows before it.
     if not folder.metrics.exists() and any(folder.checkpoints.glob("*.pt")):
         raise UserError(f"its {folder.metrics.name} is gone")
     if result is not None:

@@ -1,1 +1,1 @@
-"""The tables: what stands in them, and how they are written as LaTeX, Markdown, HTML and CSV."""
+"""The tables: their content, and how they are written as LaTeX, Markdown, HTML and CSV."""

@@ -94,7 +94,7 @@ class Feed:
         return more, exit_code(plan) or int(not due and FAILED in states)
 
     def _is_due(self, cell: PlannedRun, queue: Queue) -> bool:
-        """Tell whether a run is to be submitted; once more only if it left to go on later."""
+        """Tell whether to submit a run; again only if it stopped to resume later."""
         if not cell.due() or cell.folder.path.name not in self.submitted:
             return cell.due()
         place = queue.of(cell.folder.path)

@@ -126,7 +126,7 @@ class FollowUp:
     def run(self) -> bool:
         """Run the command with this interpreter; False if it was asked to leave before its end.
 
-        A command that can go on later, as a distillation can, does so; others begin anew.
+        A command that can resume, such as a distillation, does so; others restart.
         """
         command, results = self.step.command, results_of(self.runs)
         print("+", *command, flush=True)

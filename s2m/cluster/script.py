@@ -16,7 +16,7 @@ from s2m.console.errors import UserError
 from s2m.run.status import CODES, STOPPED
 
 REQUEUE = CODES[STOPPED]
-"""Exit code of a job that was asked to leave and can go on later."""
+"""Exit code of a job that was asked to stop and can resume."""
 WARNED = (REQUEUE, 128 + signal.SIGTERM, 128 + signal.SIGUSR2)
 """Exit codes of a job that was asked to leave; the signals kill a Python that still loads."""
 TRIES = 10
@@ -56,7 +56,7 @@ def note_of(folder: Path) -> str:
 def teardown(cfg: SlurmCfg, folder: Path, last: bool = True) -> list[str]:
     """Return the end of a job's script, which requeues a job that was asked to leave.
 
-    The exit code of one that is not is noted; where others wait to go on, it has done its part.
+    The exit code of one that is not is noted; where jobs wait to resume, it has done its part.
     """
     lines = ["code=$?", "# Record that the job ended, and how.",
              f"leave() {{ echo $code > {note_of(folder)}; exit $1; }}"]  # fmt: skip

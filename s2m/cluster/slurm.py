@@ -70,7 +70,7 @@ def check(cfg: SlurmCfg, root: Path) -> None:
 
 
 def _check_options(cfg: SlurmCfg) -> None:
-    """Refuse options that would contradict a setting without a word."""
+    """Refuse options that would silently contradict a setting."""
     given = read_options(cfg.sbatch)
     if "gres" in given and cfg.gpus:
         raise UserError(
@@ -173,7 +173,7 @@ class Submitter:
         return left, why
 
     def _array(self, cfg: SlurmCfg, packs: list[list[PlannedRun]]) -> None:
-        """Submit packs as one array, and where jobs cannot be requeued those that go on with it."""
+        """Submit packs as one array, and the jobs that resume it where jobs cannot be requeued."""
         cluster = settings("ClusterName", cfg.clusters)
         dependency = ""
         for link in range(cfg.chain + 1):

@@ -36,7 +36,7 @@ COLUMNS = ("state", "level", "iteration", "s/iteration", "end", "last row", "las
 
 @dataclass(frozen=True)
 class RunState:
-    """Where a run stands; its texts are harmless, whoever wrote the folder."""
+    """The state of a run; its texts are harmless, whoever wrote the folder."""
 
     status: str
     stage: str = ""
@@ -201,7 +201,7 @@ def _status(
     if job is not None and job.waits:
         return QUEUED
     if job is not None:
-        # In a pack others may go on; an earlier job's failure says nothing about this one.
+        # In a pack others may continue; an earlier job's failure says nothing about this one.
         over = attempt is not None and attempt.ended is not None and attempt.job == job.number
         return FAILED if failure and over else RUNNING
     if attempt is None:

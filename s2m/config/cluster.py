@@ -132,7 +132,7 @@ class SlurmCfg:
         if self.memory_per == "gpu" and "memory" not in own:
             own |= {"memory": 0.0}
         whole = {"memory_per": "job"} if "memory" in own else {}
-        # A single job goes on after no other one.
+        # A single job resumes no other one.
         return replace(self, **{"gpus": 0, **own, **whole})
 
 

@@ -254,7 +254,7 @@ def _require_resolved(value: Any, name: str = "the config") -> None:
 
 
 def _require_schemas(root: DictConfig, words: list[str], search: Search) -> None:
-    """Refuse a file of a group without a schema: its values would be checked by nobody."""
+    """Refuse a file of a group without a schema: nothing would check its values."""
     for group, schemas in OPEN.items():
         if group not in root or is_dataclass(OmegaConf.get_type(root, group)):
             continue

@@ -16,6 +16,6 @@ class CriticCfg:
     encoder: str = setting(SAME, "its encoder: same as the actor's, or one of s2m by name")
 
     def check(self) -> None:
-        """Refuse a name that nobody bears."""
+        """Refuse the name of no encoder."""
         if self.encoder != SAME and self.encoder not in cards():
             raise unknown("critic.encoder", self.encoder, (SAME, *cards()))

@@ -1,4 +1,4 @@
-"""When a run goes on to one more ball."""
+"""When a run is promoted to one more ball."""
 
 from dataclasses import dataclass
 

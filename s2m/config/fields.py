@@ -25,7 +25,7 @@ def setting(
     """Declare a dataclass field with its meaning (and unit) and what it may be.
 
     `low` and `high` are inclusive bounds, `above` an exclusive lower one; for a list they hold for
-    every item, `length` is its exact number of items, and `distinct` that none stands there twice.
+    every item, `length` is its exact number of items, and `distinct` that none occurs twice.
     What cannot change a result has `decides=False`. A field that is added to a schema has `since`,
     the version it came with: at its default it is left out of signatures, so no run is renamed.
     """
@@ -41,7 +41,7 @@ def setting(
 def validate(config: Any, path: str = "") -> None:
     """Check every field of a config tree; raise a UserError naming the first wrong value.
 
-    What no field can tell by itself is told by a config's own method `check`.
+    Rules that involve several fields belong in a config's own method `check`.
     """
     for item in fields(config):
         value = getattr(config, item.name)

@@ -71,7 +71,7 @@ def with_root(words: Sequence[str]) -> list[str]:
 
 
 def require_once(words: Sequence[str], swept: bool = False) -> None:
-    """Refuse a setting that is given twice: Hydra would take the last without a word."""
+    """Refuse a setting that is given twice: Hydra would silently take the last."""
     values: dict[str, str] = {}
     for word in words:
         key, _, value = word.partition("=")

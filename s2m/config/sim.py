@@ -6,7 +6,7 @@ from typing import Any, ClassVar, TypeVar
 from s2m.config.fields import setting
 
 INSTALL_ISAAC = "install torch, Isaac Sim and Isaac Lab by the commands of docs/isaaclab.md"
-"""Their order and constraints decide whether they fit together, so they stand in one place."""
+"""Their order and constraints decide whether they fit together, so only that page lists them."""
 
 
 @dataclass
@@ -55,7 +55,7 @@ Engine = TypeVar("Engine", bound="MujocoPhysicsCfg")
 
 @dataclass
 class MujocoPhysicsCfg(SimCfg):
-    """What MuJoCo in C and MuJoCo Warp share; docs/task.md tells how the values were checked."""
+    """What MuJoCo in C and MuJoCo Warp share; docs/task.md says how the values were checked."""
 
     timestep: float = setting(0.01, "physics step, s", above=0, high=0.02)
     decimation: int = setting(2, "physics steps per control step", low=1)
@@ -101,7 +101,7 @@ class WarpCfg(MujocoPhysicsCfg):
 
 @dataclass
 class IsaacLabCfg(SimCfg):
-    """The Isaac Lab simulator on a GPU; docs/isaaclab.md tells what of it was tried."""
+    """The Isaac Lab simulator on a GPU; docs/isaaclab.md says what has been tested."""
 
     implementation = "s2m.sim.isaaclab:IsaacLabSimulator"
     name: str = setting("isaaclab", "which simulator", choices=["isaaclab"])

@@ -7,12 +7,12 @@ from s2m.config.fields import setting
 from s2m.console.errors import UserError
 
 NAMED = ("run", "experiment", "variant", "seed")
-"""What of a run may stand in its name on W&B."""
+"""What a run's name on W&B may contain."""
 
 
 @dataclass
 class TrackingCfg:
-    """The mirror of runs on Weights & Biases; docs/wandb.md tells how it works."""
+    """The mirror of runs on Weights & Biases; docs/wandb.md explains it."""
 
     mode: str = setting(
         "auto", "auto: online if there is an API key, else offline; offline: s2m.sync sends later",
@@ -36,7 +36,7 @@ class TrackingCfg:
     stop_seconds: float = setting(10.0, "the same when the run is interrupted", above=0, high=600)
 
     def check(self) -> None:
-        """Refuse a name that would stand there with its braces."""
+        """Refuse a name whose braces would stay."""
         if set(re.findall(r"\{(.*?)\}", self.name)) - set(NAMED) or not self.name:
             allowed = ", ".join(f"{{{name}}}" for name in NAMED)
             raise UserError(f"tracking.name = '{self.name}': allowed are text and {allowed}")

@@ -74,7 +74,7 @@ class Index:
         return folder.path.relative_to(self._root).as_posix()
 
     def save(self) -> None:
-        """Write the file anew if there is anything to add or drop; never mind where one may not."""
+        """Rewrite the file if there is anything to add or drop; do nothing without permission."""
         same = self._used.keys() == self._found.keys() and all(
             self._found[name] is entry for name, entry in self._used.items()
         )

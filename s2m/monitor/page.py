@@ -33,7 +33,7 @@ POINTS = 300
 DRAWN = 20
 """Runs of a row whose curves are drawn; a page with thousands would stop a browser."""
 REFRESH_SECONDS = 30.0
-"""How often a page that is watched is written anew, and a browser loads it."""
+"""How often a watched page is rewritten, and a browser reloads it."""
 NEEDED = ("curriculum/level", "time/iteration")
 """Metrics from which others follow."""
 LEVEL = "curriculum/level"
@@ -55,7 +55,7 @@ class Shown:
 
 
 def write_page(root: Path, target: Path, watch: bool = False) -> None:
-    """Write the page of the runs below a folder; with `watch` anew until Ctrl-C."""
+    """Write the page of the runs below a folder; with `watch` repeatedly until Ctrl-C."""
     refresh = REFRESH_SECONDS if watch else None
 
     def address(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The page of runs on localhost: made anew while somebody looks at it, for this machine only."""
+"""The page of runs on localhost: rebuilt while somebody looks at it, for this machine only."""
 
 import mimetypes
 import threading
@@ -31,7 +31,7 @@ class Cache:
         """By their addresses: films and folders of runs; nothing else is served."""
 
     def page(self) -> bytes:
-        """Return the page, anew if it is older than half of the time between two looks."""
+        """Return the page, rebuilt if it is older than half of the refresh interval."""
         with self._lock:
             if time.monotonic() - self._made >= REFRESH_SECONDS / 2:
                 runs = survey(self._root)

@@ -1,1 +1,1 @@
-"""The run folder: who a run is, what it has measured, where it can go on, and who may write."""
+"""The run folder: what a run is, what it has measured, where it can resume, and who may write."""

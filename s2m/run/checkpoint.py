@@ -129,7 +129,7 @@ def load_latest(folder: RunFolder, events: Events | None = None) -> Checkpoint |
     """Load the newest sound checkpoint; None if there is none.
 
     Each one that had to be passed over is said in a warning and, by a writer who gives its events,
-    recorded among them and put aside: what was done after the one before it is about to be void,
+    recorded among them and set aside: what was done after the one before it is about to be void,
     and a file that turned out readable later would be ahead of its metrics.
     """
     for path in reversed(saved(folder)):

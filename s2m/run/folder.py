@@ -118,7 +118,7 @@ class RunFolder:
         self.own = self.path / "own"
         """Copies of what the run used from outside of s2m, laid out as a --config-dir."""
         self.moved = self.path / "moved.json"
-        """The simulator in which the run goes on, if that is not its config's."""
+        """The simulator in which the run resumes, if that is not its config's."""
         self.lock = self.path / "lock"
         self.attempt = self.path / "attempt.json"
 
@@ -254,7 +254,7 @@ class RunFolder:
         return config
 
     def executed(self) -> dict[str, Any]:
-        """Return the config by which the run goes on: in the simulator it was moved to, if any."""
+        """Return the config with which the run resumes, in the simulator it was moved to."""
         config = self.config()
         if self.moved.exists():
             config["sim"] = read_sealed(self.moved)["sim"]

@@ -1,4 +1,4 @@
-"""Where a run stands and how an attempt at it ends: one vocabulary for all who plan, show or count.
+"""The states of a run and the ends of an attempt: one vocabulary to plan, show and count.
 
 A run is `pending` until somebody begins it, `queued` while SLURM has its job, `running`, `stopped`
 when it can be resumed, `failed`, `finished`, or `unreadable` when its folder is damaged. An attempt

@@ -58,7 +58,7 @@ def _mirror(folder: RunFolder) -> None:
 
 
 def _listen(seconds: float) -> str | None:
-    """Wait for the end of the input and return its last word; None if it goes on."""
+    """Wait for the end of the input and return its last word; None if it has not ended."""
     ready, _, _ = select.select([sys.stdin], [], [], seconds)
     return sys.stdin.readline().strip() if ready else None
 

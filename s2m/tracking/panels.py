@@ -33,7 +33,7 @@ class View:
 
 
 def sections() -> dict[str, list[View]]:
-    """Return all panels by the section they stand in."""
+    """Return all panels by section."""
     levels = tuple(f"reached/level_{k}" for k in range(2, 6))
     terms = [item.name for item in fields(RewardCfg) if item.name not in _SETTINGS]
     return {

@@ -33,7 +33,7 @@ class Sender:
         self.scratch, self._forced = scratch, project
         self._projects: dict[tuple[str, str], Project] = {}
         self._sessions: dict[Path, tuple[Session, str, ExitStack]] = {}
-        """Runs that still go on, each with the attempt it is followed through."""
+        """Runs that still train, each with the attempt that is followed."""
 
     def project(self, cfg: TrackingCfg) -> Project:
         """Return the project of a run, connected."""
@@ -62,7 +62,7 @@ class Sender:
             return f"sent {session.rows} rows and {session.files} files"
 
     def follow(self, folder: RunFolder) -> str:
-        """Do as `send`, but keep the W&B run of a run that goes on open for the next call."""
+        """Do as `send`, but keep the W&B run of an unfinished run open for the next call."""
         attempt = current_attempt(folder)
         token = attempt.token if attempt else ""
         stage = status_of(folder)
@@ -95,7 +95,7 @@ class Sender:
         self._sessions.clear()
 
     def forget(self) -> None:
-        """Drop all connections after a ClientError; what was open is compared anew next time."""
+        """Drop all connections after a ClientError; what was open is compared again next time."""
         import wandb
 
         for _, _, stack in self._sessions.values():
