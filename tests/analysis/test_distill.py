@@ -226,6 +226,6 @@ def test_bad_settings_of_the_student_are_one_line_before_anything_is_made(tmp_pa
         main([*words, "--distill", "distill=demo"])
     with pytest.raises(UserError, match="unknown distill 'dem'"):
         main([*words, "--distill", "distill=dem"])
-    with pytest.raises(UserError, match="'teacher=lqr': takes .*; choose it with --teacher"):
+    with pytest.raises(UserError, match="--distill takes .*; choose it with --teacher"):
         main([*words, "--distill", "teacher=lqr"])
     assert not list(tmp_path.iterdir())
