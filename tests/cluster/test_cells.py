@@ -17,6 +17,12 @@ def test_a_product_of_all_commas():
     assert len(cells) == 20 and len(set(rows(cells))) == 20
 
 
+def test_a_pattern_names_the_files_of_a_group():
+    cells = expand(["encoder=glob(set*)", "seed=40,41"]).compose()
+    assert {cfg.encoder.name for cfg in cells} == {"set_transformer", "set_transformer_pf"}
+    assert len(cells) == 4
+
+
 def test_off_encoders_and_permute_meet_in_one_identity():
     (cell,) = expand(["encoder=dshc", "permute=false"]).compose()
     assert rows([cell]) == rows(expand(["encoder=dshc_off"]).compose()) == [("dshc", False, 40)]
@@ -66,6 +72,7 @@ def test_every_named_sweep_composes_and_says_what_it_is(name):
         (["evaluate.episodes=10,100"], "evaluate must be the same for all runs of a command"),
         (["+ppo.gama=0.9"], "cannot use '+ppo.gama=0.9': write setting=value"),
         (["~seed"], "cannot use '~seed"),
+        (["hydra/launcher=submitit_slurm"], "cluster=local runs here, cluster=slurm submits jobs"),
         (["hydra.x=1,2"], "unknown setting 'hydra.x'. Allowed: "),
         (["+sweep=demo", "+sweep=seeds"], "'+sweep=demo +sweep=seeds': give one sweep, and launch"),
         (["seed=40", "seed=41"], "'seed=40' and 'seed=41': give seed once, or seed=40,41 with -m"),
