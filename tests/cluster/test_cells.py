@@ -72,7 +72,10 @@ def test_every_named_sweep_composes_and_says_what_it_is(name):
         (["evaluate.episodes=10,100"], "evaluate must be the same for all runs of a command"),
         (["+ppo.gama=0.9"], "cannot use '+ppo.gama=0.9': write setting=value"),
         (["~seed"], "cannot use '~seed"),
-        (["hydra/launcher=submitit_slurm"], "cluster=local runs here, cluster=slurm submits jobs"),
+        (
+            ["hydra/launcher=x"],
+            "'hydra/launcher=x': this launcher plans and submits by itself;",
+        ),
         (["hydra.x=1,2"], "unknown setting 'hydra.x'. Allowed: "),
         (["+sweep=demo", "+sweep=seeds"], "'+sweep=demo +sweep=seeds': give one sweep, and launch"),
         (["seed=40", "seed=41"], "'seed=40' and 'seed=41': give seed once, or seed=40,41 with -m"),
