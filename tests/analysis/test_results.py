@@ -40,6 +40,16 @@ def test_tables_and_figures_are_those_of_the_archive(tables, page):
             assert section(page, f"{kind} {name}") == made, name
 
 
+def test_the_tables_of_why_are_those_of_its_archive(tmp_path):
+    frozen = ["--only", "normalise=frozen", "--out", str(tmp_path / "frozen")]
+    assert main(["--runs", str(ROOT / "results" / "why"), *frozen]) == 0
+    page = ROOT / "docs" / "why.md"
+    shown = places(page)
+    assert shown
+    for kind, name in shown:
+        assert section(page, f"{kind} {name}") == read(tmp_path, kind, name), name
+
+
 def test_the_archive_is_small_and_of_one_code(tables):
     runs = list(find_runs(RUNS))
     assert runs and not [run.path for run in runs if unfinished(run)]
