@@ -3,11 +3,11 @@
 python analysis/make_tables.py [RUNS] [--out tables] [--by SETTING ...] [--only CONDITION ...]
                                [--metric NAME ...] [--teacher RUN] [--distill [SETTING ...]]
 
-writes every table as .tex, .md and .csv, every figure as .pdf, .svg and .png, report.html with all
-of them, runs, curves and episodes as Parquet, teacher.json with the best teacher, and
-teacher-pfds.json etc. with the best of each encoder. Rows are the paper's encoders with and without
-permutation, or with --by any settings. Runs that may not be compared are left out and named. It
-reads run folders only: no torch, no simulator, no network.
+writes every table as .tex, .md and .csv, every figure as .pdf (of two widths), .svg and .png,
+report.html with all of them, runs, curves and episodes as Parquet, teacher.json with the best
+teacher, and teacher-pfds.json etc. with the best of each encoder. Rows are the paper's encoders
+with and without permutation, or with --by any settings. Runs that may not be compared are left out
+and named. It reads run folders only: no torch, no simulator, no network.
 With --source wandb and --project entity/name the runs come from Weights & Biases and give the same
 tables. With --distill the best teacher, or that of --teacher, then teaches a tactile student, and
 the report shows both.

@@ -58,9 +58,14 @@ class Picture:
     runs: Sequence[str] = ()
 
 
+def figure_file(name: str, kind: str) -> str:
+    """Return where a figure of some kind is, relative to the page; `half` is half of the width."""
+    return f"figures/{name}-half.pdf" if kind == "half" else f"figures/{name}.{kind}"
+
+
 def picture(drawing: "Drawing", files: Mapping[str, bytes]) -> Picture:
     """Return a painted drawing as a picture."""
-    names = [f"figures/{drawing.name}.{kind}" for kind in files]
+    names = [figure_file(drawing.name, kind) for kind in files]
     return Picture(
         drawing.name, drawing.title, drawing.caption, "image/svg+xml", files["svg"], names,
         drawing.runs,

@@ -12,6 +12,8 @@ from analysis.figures.draw import (
     EACH,
     MOST_LINES,
     Drawing,
+    add_legend,
+    is_narrow,
     iteration_axis,
     legend_label,
     new_figure,
@@ -24,6 +26,7 @@ from s2m.config.curriculum import CRITERIA
 
 THRESHOLD = "#D55E00"
 EMPTY = "no values"
+BROKEN = ", broken where a window had no value"
 LEAST = 1e-10
 """Changes of the action below it are drawn as it: a logarithm has no zero."""
 TITLES = {
@@ -74,7 +77,8 @@ def criteria(study: Study) -> Drawing | None:
         return None
 
     def paint() -> Figure:
-        figure, grid = new_figure(3.6, 3, 2, sharex=True)
+        rows = len(CRITERIA) if is_narrow() else len(CRITERIA) // 2
+        figure, grid = new_figure(3.6, rows, len(CRITERIA) // rows, half=5.4, sharex=True)
         for axes, name in zip(grid.flat, CRITERIA, strict=True):
             axes.set_title(TITLES[name])
             if not _plot(axes, run, f"criteria/{name}", color=cohort.row.colour, lw=0.9):
@@ -104,7 +108,7 @@ def diagnostic(study: Study) -> Drawing | None:
         return None
 
     def paint() -> Figure:
-        figure, grid = new_figure(3.4, 2, 2, sharex=True, sharey="row")
+        figure, grid = new_figure(3.4, 2, 2, half=4.0, sharex=True, sharey="row")
         for i, column in enumerate(grid.T):
             column[0].set_title(square.second.words[i])
             for axes, signal in zip(column, signals, strict=True):
@@ -119,15 +123,15 @@ def diagnostic(study: Study) -> Drawing | None:
         for word, (cohort, _) in zip(square.first.words, square.cells, strict=True):
             grid[0, 0].plot([], [], color=cohort.row.colour, label=word)
         grid[0, 0].plot([], [], color="0.4", lw=0.9, ls=":", label="threshold in force")
-        figure.legend(loc="outside lower center", ncols=3)
+        add_legend(figure, "outside lower center", 3)
         return figure
 
     return Drawing(
         "diagnostic",
         "Slot shortcut" if square.of_encoders else "Criteria in the 2 × 2",
         f"Two of the promotion criteria of {' and '.join(square.first.words)}; left "
-        f"{square.second.words[0]}, right {square.second.words[1]}: {EACH} that is finished, "
-        "broken where a window had no value. Dotted: the threshold of the level that the run in "
+        f"{square.second.words[0]}, right {square.second.words[1]}: {EACH} that is "
+        f"finished{BROKEN}. Dotted: the threshold of the level that the run in "
         "the middle had. A run that keeps the episode length high but not the margin is stuck by "
         "the conjunction of criteria, not by dropping balls.",
         paint,
@@ -173,14 +177,14 @@ def training(study: Study, metric: Metric) -> Drawing | None:
             _median_curve(axes, cohort, metric.column, band=True)
         iteration_axis(axes, max(study.budget, 1))
         axes.set_ylabel(metric.column)
-        figure.legend(loc="outside lower center", ncols=3)
+        add_legend(figure, "outside lower center", 3)
         return figure
 
     return Drawing(
         f"training-{metric.slug}",
         f"{metric.column} in training",
         f"{metric.column} over training. Thick: median of the finished seeds; band: their range; "
-        f"thin: {EACH}.",
+        f"thin: {EACH}{BROKEN if _has_windows(metric.column) else ''}.",
         paint,
         [run.id for run in has],
     )
@@ -195,7 +199,9 @@ def symmetry(study: Study) -> Drawing | None:
               "symmetry/frame_mean": "each frame by itself (G_frame)"}  # fmt: skip
 
     def paint() -> Figure:
-        figure, (grid,) = new_figure(2.7, columns=2, sharey=True)
+        rows = 2 if is_narrow() else 1
+        figure, panes = new_figure(2.7, rows, 2 // rows, 4.6, sharex=is_narrow(), sharey=True)
+        grid = list(panes.flat)
         for axes, (metric, title) in zip(grid, panels.items(), strict=True):
             for cohort in cohorts:
                 _median_curve(axes, cohort, metric, LEAST, axes is grid[0])
@@ -204,9 +210,11 @@ def symmetry(study: Study) -> Drawing | None:
             # Plain labels: setting 10^-8 as mathematics takes a third of the time of this figure.
             axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:.0e}"))
             axes.yaxis.set_minor_locator(NullLocator())
+        for axes in panes[-1]:
             iteration_axis(axes, max(study.budget, 1))
-        grid[0].set_ylabel("mean change of the action")
-        figure.legend(loc="outside lower center", ncols=3)
+        for axes in panes[:, 0]:
+            axes.set_ylabel("mean change of the action")
+        add_legend(figure, "outside lower center", 3)
         return figure
 
     return Drawing(
@@ -231,17 +239,43 @@ def _median_curve(
 ) -> None:
     """Draw the median of the finished seeds, thinly every run, and perhaps the seeds' range."""
     style: dict[str, Any] = {"color": cohort.row.colour, "ls": cohort.row.dashes}
-    curves = [run.curves.get(metric) for run in cohort.runs]
+    curves = [_line(run, metric) for run in cohort.runs]
     curves = [(x, np.maximum(y, least)) for x, y in curves if len(x)]
     for x, y in curves[:MOST_LINES]:
         axes.plot(x, y, lw=0.5, alpha=0.4, **style)
     x, middle = np.empty(0), np.empty(0)
-    done = [run.curves.get(metric) for run in cohort.finished if len(run.curves.get(metric)[0])]
+    done = [line for run in cohort.finished if len((line := _line(run, metric))[0])]
     if done:
         x = done[0][0]
-        levels = [np.interp(x, a, np.maximum(b, least)) for a, b in done]
-        middle = np.median(levels, axis=0)
+        levels = np.array([np.interp(x, a, np.maximum(b, least)) for a, b in done])
+        low, middle, high = _summary(levels)
         if band and len(levels) > 1:
-            low, high = np.min(levels, axis=0), np.max(levels, axis=0)
             axes.fill_between(x, low, high, color=cohort.row.colour, alpha=0.12, lw=0)
     axes.plot(x, middle, lw=1.6, label=legend_label(cohort) if labelled else None, **style)
+
+
+def _has_windows(metric: str) -> bool:
+    """Tell whether a metric is of the window of a criterion: what it lacks, it really lacks.
+
+    Others are measured now and then, such as the audits of checkpoints: lines join their values.
+    """
+    return metric.startswith("criteria/")
+
+
+def _line(run: Run, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return iterations and values to draw: with NaN where windows had no value, else without."""
+    x, y = run.curves.get(metric)
+    if len(x) and _has_windows(metric):
+        return run.curves.iteration, run.curves.metrics[metric]
+    return x, y
+
+
+def _summary(levels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return lowest, median and highest of (runs, places), where half of the runs have a value."""
+    low, middle, high = np.full((3, levels.shape[1]), np.nan)
+    enough = np.isfinite(levels).sum(axis=0) * 2 >= len(levels)
+    known = levels[:, enough]
+    if enough.any():
+        low[enough], high[enough] = np.nanmin(known, axis=0), np.nanmax(known, axis=0)
+        middle[enough] = np.nanmedian(known, axis=0)
+    return low, middle, high

@@ -1,7 +1,11 @@
-"""What all figures share: the style, empty panels, level curves, and writing them to files."""
+"""What all figures share: two widths, empty panels, level curves, and writing them to files.
+
+A figure is painted at the width of the style in force: that of the text, or half of it.
+"""
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +25,10 @@ from analysis.study import Study
 from analysis.tables.formats import THOUSANDS
 
 STYLE = Path(__file__).parent / "s2m.mplstyle"
-WIDTH = 5.5
-"""Text width of the paper, inches."""
+HALF = Path(__file__).parent / "s2m-half.mplstyle"
+"""What differs at half of the text width."""
+NARROW = 4.0
+"""Inches below which panels stand below each other and legends below the panels."""
 MOST_LINES = 20
 """Runs of a row that are drawn one by one: more would hide everything else."""
 EACH = f"each run (at most {MOST_LINES} of a row)"
@@ -47,14 +53,9 @@ class Drawing:
 
 
 def render(drawing: Drawing) -> dict[str, bytes]:
-    """Paint a figure and return its files by format."""
+    """Paint a figure at full width and return its files by format."""
     with matplotlib.rc_context(fname=STYLE):
-        figure = drawing.paint()
-        # savefig would solve the layout and draw twice for each format: nearly all of the time.
-        engine = figure.get_layout_engine()
-        if engine is not None:
-            engine.execute(figure)
-        figure.set_layout_engine("none")
+        figure = _laid_out(drawing)
         pdf, svg, png = (io.BytesIO() for _ in range(3))
         FigureCanvasPdf(figure).print_pdf(pdf, metadata=_METADATA["pdf"])
         said = {"Title": drawing.title, "Description": drawing.caption}
@@ -64,13 +65,65 @@ def render(drawing: Drawing) -> dict[str, bytes]:
     return {"pdf": pdf.getvalue(), "svg": svg.getvalue(), "png": png.getvalue()}
 
 
+def render_half(drawing: Drawing) -> bytes:
+    """Paint a figure at half of the text width and return it as PDF, as a paper takes it."""
+    pdf = io.BytesIO()
+    with half_width():
+        FigureCanvasPdf(_laid_out(drawing)).print_pdf(pdf, metadata=_METADATA["pdf"])
+    return pdf.getvalue()
+
+
+@contextmanager
+def half_width() -> Iterator[None]:
+    """Put the style of half of the text width in force."""
+    changed = matplotlib.rc_params_from_file(HALF, use_default_template=False)
+    with matplotlib.rc_context(changed, STYLE):
+        yield
+
+
+def _laid_out(drawing: Drawing) -> Figure:
+    """Paint a figure and solve its layout.
+
+    savefig would solve the layout and draw twice for each format: nearly all of the time.
+    """
+    figure = drawing.paint()
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+    figure.set_layout_engine("none")
+    return figure
+
+
+def is_narrow() -> bool:
+    """Tell whether the style in force has half of the text width."""
+    return matplotlib.rcParams["figure.figsize"][0] < NARROW
+
+
 def new_figure(
-    height: float, rows: int = 1, columns: int = 1, **shared: Any
+    height: float, rows: int = 1, columns: int = 1, half: float | None = None, **shared: Any
 ) -> tuple[Figure, np.ndarray]:
-    """Return a figure of the text width and its axes as an array (rows, columns)."""
-    figure = Figure(figsize=(WIDTH, height))
+    """Return a figure of the style's width and its axes as an array (rows, columns).
+
+    Its height at half width is `half`, or the same.
+    """
+    if half is not None and is_narrow():
+        height = half
+    figure = Figure(figsize=(matplotlib.rcParams["figure.figsize"][0], height))
     axes = figure.subplots(rows, columns, squeeze=False, **shared)
     return figure, axes
+
+
+def add_legend(figure: Figure, place: str, columns: int = 1, **options: Any) -> None:
+    """Put a legend outside of the panels; at half width below them, in two columns if they fit."""
+    options |= {"loc": place, "ncols": columns}
+    if not is_narrow():
+        figure.legend(**options)
+        return
+    options |= {"loc": "outside lower center", "ncols": 2}
+    legend = figure.legend(**options)
+    if legend.get_window_extent().width > 0.98 * figure.bbox.width:
+        legend.remove()
+        figure.legend(**options | {"ncols": 1})
 
 
 def say(axes: Axes, text: str) -> None:
@@ -82,7 +135,7 @@ def say(axes: Axes, text: str) -> None:
 def iteration_axis(axes: Axes, budget: int) -> None:
     """Label an axis of iterations from 0 to the budget, in thousands where they are many."""
     axes.set_xlim(0, budget)
-    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(3 if is_narrow() else 5, integer=True))
     axes.set_xlabel("iteration")
     if budget >= THOUSANDS:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x else "0"))
@@ -135,4 +188,9 @@ def legend_label(cohort: Cohort) -> str:
     """Return the name of a variant and how many of its runs are finished."""
     if not cohort.finished:
         return f"{cohort.row.label}: {cohort.missing}"
-    return f"{cohort.row.label} (n = {len(cohort.finished)})"
+    return f"{cohort.row.label} ({count_of(cohort.finished)})"
+
+
+def count_of(items: Sequence[Any]) -> str:
+    """Return a number of runs for a legend, in as little space as there is."""
+    return f"n={len(items)}" if is_narrow() else f"n = {len(items)}"

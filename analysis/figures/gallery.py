@@ -8,32 +8,32 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from analysis.report import Picture, picture
+from analysis.report import Picture, figure_file, picture
 from analysis.study import Study
 from analysis.tables.model import Table
 from analysis.tables.write import to_csv, to_markdown
 
 CODE = Path(__file__).parents[1]
 STAMP = "drawn.json"
-KINDS = ("pdf", "svg", "png")
+KINDS = ("pdf", "svg", "png", "half")
 
 
 def draw(study: Study, tables: Sequence[Table], out: Path, watch: Callable) -> list[Picture]:
-    """Write all figures as PDF, SVG and PNG; those of an unchanged study are read back."""
+    """Write all figures as PDF of two widths, SVG and PNG; those of an unchanged study are kept."""
     stamp = out / "figures" / STAMP
     mark = _mark(study, tables)
     if (found := _read_back(stamp, mark, out)) is not None:
         return found
     # Matplotlib is imported only where something is drawn: half of a second call would be that.
-    from analysis.figures.draw import render
+    from analysis.figures.draw import render, render_half
     from analysis.figures.every import every_figure
 
     stamp.unlink(missing_ok=True)
     drawings, pictures = every_figure(study), []
     for drawing in watch(drawings, len(drawings), "drawing"):
-        files = render(drawing)
+        files = render(drawing) | {"half": render_half(drawing)}
         for kind, data in files.items():
-            (out / "figures" / f"{drawing.name}.{kind}").write_bytes(data)
+            (out / figure_file(drawing.name, kind)).write_bytes(data)
         pictures.append(picture(drawing, files))
     sums = {name: _sum((out / name).read_bytes()) for one in pictures for name in one.files}
     said = [
@@ -56,7 +56,7 @@ def _read_back(stamp: Path, mark: str, out: Path) -> list[Picture] | None:
             Picture(
                 one["name"], one["title"], one["caption"], "image/svg+xml",
                 (out / "figures" / f"{one['name']}.svg").read_bytes(),
-                [f"figures/{one['name']}.{kind}" for kind in KINDS], one["runs"],
+                [figure_file(one["name"], kind) for kind in KINDS], one["runs"],
             )
             for one in kept["figures"]
         ]  # fmt: skip

@@ -9,6 +9,7 @@ from analysis.cohort import Cohort
 from analysis.figures.draw import (
     EACH,
     Drawing,
+    add_legend,
     draw_runs,
     iteration_axis,
     legend_label,
@@ -54,7 +55,7 @@ def _paint_levels(
         )  # fmt: skip
     iteration_axis(axes, study.budget)
     level_axis(axes, study)
-    figure.legend(loc="outside right upper")
+    add_legend(figure, "outside right upper")
     return figure
 
 
@@ -161,7 +162,7 @@ def survival(study: Study) -> Drawing:
             axes.set_title(f"reached {k} balls")
             axes.set_ylim(-0.04, 1.04)
         panels[0].set_ylabel("fraction of the runs")
-        figure.legend(loc="outside lower center", ncols=3)
+        add_legend(figure, "outside lower center", 3)
         return figure
 
     return Drawing(

@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from analysis.figures.draw import Drawing, new_figure, say
+from analysis.figures.draw import Drawing, add_legend, count_of, is_narrow, new_figure, say
 from analysis.stats.robust import profile
 from analysis.study import Study
 
@@ -42,8 +42,10 @@ def success(study: Study) -> Drawing | None:
     balls = range(1, study.top + 1)
 
     def paint() -> Figure:
-        rows = -(-len(cohorts) // COLUMNS)
-        figure, grid = new_figure(0.3 + 1.35 * rows, rows, COLUMNS, sharex=True, sharey=True)
+        columns = COLUMNS // 2 if is_narrow() else COLUMNS
+        rows = -(-len(cohorts) // columns)
+        high = 0.3 + 1.35 * rows
+        figure, grid = new_figure(high, rows, columns, 0.5 + rows, sharex=True, sharey=True)
         for axes, cohort in zip(grid.flat, cohorts, strict=False):
             axes.set_title(cohort.row.label)
             axes.grid(visible=False)
@@ -62,13 +64,13 @@ def success(study: Study) -> Drawing | None:
                 say(axes, f"evaluation {cohort.unjudged}" if cohort.finished else cohort.missing)
         for axes in grid.flat[len(cohorts) :]:
             axes.set_visible(False)
-        for axes in grid.flat[: len(cohorts)][-COLUMNS:]:  # the lowest of each column
+        for axes in grid.flat[: len(cohorts)][-columns:]:  # the lowest of each column
             axes.set_xlabel("balls")
             axes.tick_params(labelbottom=True)
         grid[0, 0].set(ylim=(0, 100), xticks=list(balls))
         for axes in grid[:, 0]:
             axes.set_ylabel("episodes, %")
-        figure.legend(handles=bar_handles(), loc="outside lower center", ncols=3)
+        add_legend(figure, "outside lower center", 3, handles=bar_handles())
         return figure
 
     return Drawing(
@@ -90,20 +92,19 @@ def profiles(study: Study) -> Drawing | None:
         runs = [run for run in cohort.evaluated if run.rates.keys() >= set(balls)]
         rates = [[run.rates[k].count("no_drop").rate for k in balls] for run in runs]
         if len(rates) > 1:
-            found[cohort.row] = np.array(rates), [run.id for run in runs]
+            found[cohort.row] = profile(np.array(rates), LIMITS), [run.id for run in runs]
     if not found:
         return None
 
     def paint() -> Figure:
-        figure, ((axes,),) = new_figure(2.7)
-        for row, (rates, _) in found.items():
-            middle, low, high = profile(rates, LIMITS)
-            label = f"{row.label} (n = {len(rates)})"
+        figure, ((axes,),) = new_figure(2.7, half=3.0)
+        for row, ((middle, low, high), names) in found.items():
+            label = f"{row.label} ({count_of(names)})"
             axes.fill_between(100 * LIMITS, low, high, color=row.colour, alpha=0.12, lw=0)
             axes.step(100 * LIMITS, middle, color=row.colour, ls=row.dashes, label=label)
         axes.set(xlabel="no-drop rate τ, %", ylabel="fraction with a rate above τ")
         axes.set(xlim=(50, 100), ylim=(-0.02, 1.02))
-        figure.legend(loc="outside right upper")
+        add_legend(figure, "outside right upper")
         return figure
 
     return Drawing(

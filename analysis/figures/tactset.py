@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.figures.draw import Drawing, new_figure, say
+from analysis.figures.draw import Drawing, add_legend, is_narrow, new_figure, say
 from analysis.figures.success import bar_handles, draw_bar
 from analysis.frames import StudentRun
 from analysis.paper import published
@@ -49,7 +49,9 @@ def tactset(study: Study) -> Drawing | None:
         return None
 
     def paint() -> Figure:
-        figure, (panels,) = new_figure(2.3, columns=2, sharey=True)
+        rows = 2 if is_narrow() else 1
+        figure, grid = new_figure(2.3, rows, 2 // rows, half=3.8, sharey=True)
+        panels = list(grid.flat)
         teacher = study.teacher_of(student)
         parts = {"teacher": teacher, "student": student}
         for axes, (who, run) in zip(panels, parts.items(), strict=True):
@@ -68,9 +70,10 @@ def tactset(study: Study) -> Drawing | None:
             list(theirs), [rates["no_drop"] for rates in theirs.values()], "D", color="black",
             ms=4, mfc="white", clip_on=False, label="paper, no-drop",
         )  # fmt: skip
-        panels[0].set_ylabel("episodes, %")
+        for axes in grid[:, 0]:
+            axes.set_ylabel("episodes, %")
         handles = [*bar_handles(), *panels[1].get_legend_handles_labels()[0]]
-        figure.legend(handles=handles, loc="outside lower center", ncols=4)
+        add_legend(figure, "outside lower center", 4, handles=handles)
         return figure
 
     return Drawing(
@@ -102,7 +105,7 @@ def rounds(study: Study) -> Drawing | None:
             at = [i + 0.06 * (k - 3) for i in range(len(kept))]
             _whiskers(axes, at, kept, fmt="o-", color=colour, ms=3, lw=1.1, label=label)
         axes.set_xticks(range(int(student.config["distill"]["rounds"])))
-        figure.legend(loc="outside right center")
+        add_legend(figure, "outside right center")
         return figure
 
     return Drawing(

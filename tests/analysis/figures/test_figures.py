@@ -2,18 +2,22 @@
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from analysis.cohort import Cohort
-from analysis.figures.curves import representative, threshold_steps
-from analysis.figures.draw import level_curve, level_grid, render
+from analysis.figures.curves import criteria, representative, symmetry, threshold_steps, training
+from analysis.figures.draw import half_width, is_narrow, level_curve, level_grid, render
 from analysis.figures.every import every_figure
 from analysis.figures.levels import progression
 from analysis.figures.success import success
+from analysis.measure import parse
 from analysis.rows import PAPER, row
 from analysis.stats.survival import median
 from analysis.tables.headline import reached
 from tests.analysis.synthetic import Spec
 
+NARROWEST = 0.39 * 5.5
+"""Inches of the smallest place that the paper has for a figure."""
 MARKS = {"pdf": b"%PDF-", "svg": b"<?xml", "png": b"\x89PNG"}
 
 
@@ -80,6 +84,23 @@ def test_every_figure_of_the_stored_runs_is_written_in_three_formats(stored, mad
     for drawing in every_figure(stored):
         for kind, mark in MARKS.items():
             assert (made[1] / "figures" / f"{drawing.name}.{kind}").read_bytes().startswith(mark)
+        half = made[1] / "figures" / f"{drawing.name}-half.pdf"
+        assert half.read_bytes().startswith(MARKS["pdf"])
+
+
+def test_at_half_width_all_text_can_be_read_and_is_inside(stored):
+    assert not is_narrow()
+    for drawing in every_figure(stored):
+        with half_width():
+            figure = drawing.paint()
+            figure.draw_without_rendering()
+            width, height = figure.get_size_inches()
+            assert width == 2.65, drawing.name
+            for text in figure.findobj(Text):
+                said = f"{drawing.name}: {text.get_text()}"
+                assert float(text.get_fontsize()) * NARROWEST / width >= 6, said
+            box = figure.get_tightbbox()
+            assert min(box.x0, box.y0, width - box.x1, height - box.y1) > -0.02, drawing.name
 
 
 def test_a_study_with_one_pending_run_has_no_empty_axes(study_of):
@@ -103,6 +124,24 @@ def test_nan_in_a_curve_is_left_out(study_of):
     study = study_of(Spec(levels={2: 10}))
     x, y = runs(study)[0].curves.get("symmetry/frame_mean")
     assert len(x) == len(y) == np.isfinite(y).sum() < len(runs(study)[0].curves.iteration)
+
+
+def test_lines_of_criteria_are_broken_where_a_window_had_no_value(study_of):
+    study = study_of(*(Spec(seed=s, levels={2: 9}) for s in (1, 2, 3)))
+    name, gap = "criteria/margin", slice(100, 120)
+    for run in runs(study)[:2]:
+        run.curves.metrics[name][gap] = np.nan
+    for drawing in (criteria(study), training(study, parse(name))):
+        assert drawing
+        lines = [line for axes in drawing.paint().axes for line in axes.lines]
+        drawn = [np.asarray(line.get_ydata(), dtype=float) for line in lines]
+        broken = [y for y in drawn if np.isnan(y).any()]
+        assert len(broken) == (1 if drawing.name == "criteria" else 3)  # two runs and the median
+        assert all(np.flatnonzero(np.isnan(y)).tolist() == [*range(100, 120)] for y in broken)
+    drawing = symmetry(study)  # audits are made at checkpoints: lines join them
+    assert drawing
+    lines = [line for axes in drawing.paint().axes for line in axes.lines]
+    assert not any(np.isnan(np.asarray(line.get_ydata(), dtype=float)).any() for line in lines)
 
 
 def test_the_lowest_panel_of_each_column_has_the_numbers_of_balls(study_of):

@@ -100,7 +100,8 @@ BETTER = {
 # Few random samples give 0.64 for the lower end of pfds_off now and then, the next possible value. All
 # samples say 0.60.
 ENDS = {
-    "dshc": (0.58, 1), "set_transformer": (0.58, 1), "dshc_off": (0.26, 0.90), "pfds_off": (0.60, 1),
+    "dshc": (0.58, 1), "set_transformer": (0.58, 1), "dshc_off": (0.26, 0.90),
+    "pfds_off": (0.60, 1),
 }  # fmt: skip
 
 
