@@ -12,9 +12,6 @@ from s2m.robot.model import PLATE_SIZE, ROBOT
 if TYPE_CHECKING:
     from s2m.sim.mujoco import MujocoSimulator
 
-# MuJoCo chooses its GL library when it is first imported, so this module does it later; EGL needs
-# no screen.
-os.environ.setdefault("MUJOCO_GL", "egl")
 NO_GL = (
     "off-screen rendering needs an EGL library; on Debian or Ubuntu: "
     "apt-get install libegl1 libgl1 (or set MUJOCO_GL=glfw on a desktop)"
@@ -22,12 +19,20 @@ NO_GL = (
 
 
 def require_gl() -> None:
-    """Refuse to go on where MuJoCo cannot load its GL library, which it does when imported."""
+    """Import MuJoCo with a GL library, which it chooses then; refuse where it cannot load that.
+
+    EGL needs no screen. Processes that are started later may need no pictures: they are not told.
+    """
+    chosen = "MUJOCO_GL" in os.environ
+    os.environ.setdefault("MUJOCO_GL", "egl")
     try:
         import mujoco  # noqa: F401
     # Depending on what is missing, PyOpenGL and MuJoCo raise quite different errors.
     except (ImportError, AttributeError, RuntimeError, OSError) as error:
         raise UserError(f"{NO_GL}. ({type(error).__name__}: {error})") from error
+    finally:
+        if not chosen:
+            del os.environ["MUJOCO_GL"]
 
 
 class Camera:

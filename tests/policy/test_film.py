@@ -34,6 +34,23 @@ def gl():
         pytest.skip("no EGL library: apt-get install libegl1 libgl1")
 
 
+@pytest.mark.parametrize("chosen", [None, "disabled"])
+def test_the_library_of_pictures_is_not_passed_on(chosen):
+    """A training that is started later must not need one."""
+    given = {key: value for key, value in os.environ.items() if key != "MUJOCO_GL"}
+    code = (
+        "import os; from s2m.console.errors import UserError; from s2m.sim.camera import require_gl\n"
+        "try: require_gl()\n"
+        "except UserError: pass\n"
+        "print(os.environ.get('MUJOCO_GL'))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        env=given | ({"MUJOCO_GL": chosen} if chosen else {}),
+    )  # fmt: skip
+    assert done.stdout == f"{chosen}\n"
+
+
 @pytest.mark.gl
 @pytest.mark.parametrize("name", ["film.mp4", "film.gif", "film.webp"])
 def test_a_video_moves(gl, tmp_path, name):
