@@ -39,7 +39,8 @@ def test_the_library_of_pictures_is_not_passed_on(chosen):
     """A training that is started later must not need one."""
     given = {key: value for key, value in os.environ.items() if key != "MUJOCO_GL"}
     code = (
-        "import os; from s2m.console.errors import UserError; from s2m.sim.camera import require_gl\n"
+        "import os; from s2m.console.errors import UserError\n"
+        "from s2m.sim.camera import require_gl\n"
         "try: require_gl()\n"
         "except UserError: pass\n"
         "print(os.environ.get('MUJOCO_GL'))"

@@ -97,8 +97,8 @@ BETTER = {
     "flat_mlp": 1.0, "branch_mlp": 1.0, "set_transformer_pf": 1.0, "pfds_off": 0.88, "dshc": 0.86,
     "set_transformer": 0.86, "dshc_off": 0.60,
 }  # fmt: skip
-# Few random samples give 0.64 for the lower end of pfds_off now and then, the next possible value. All
-# samples say 0.60.
+# For the lower end of pfds_off few random samples give 0.64, the next possible value, now and then.
+# All samples say 0.60.
 ENDS = {
     "dshc": (0.58, 1), "set_transformer": (0.58, 1), "dshc_off": (0.26, 0.90),
     "pfds_off": (0.60, 1),
