@@ -58,7 +58,7 @@ class Spec:
     seconds: float = 1.5
     created: str = "2026-01-01T00:00:00+00:00"
     changes: dict = field(default_factory=dict)
-    """Other settings: {"ppo": {"gamma": 0.9}}."""
+    """Other settings: {"ppo": {"gamma": 0.9}, "normalise": "frozen"}."""
 
 
 def config(spec: Spec) -> dict:
@@ -71,7 +71,7 @@ def config(spec: Spec) -> dict:
     cfg.budget.num_envs = 4096
     values = asdict(cfg)
     for group, changed in spec.changes.items():
-        values[group] |= changed
+        values[group] = values[group] | changed if isinstance(changed, dict) else changed
     return values
 
 
@@ -270,7 +270,7 @@ def write_student(
     cfg.distill.rounds, cfg.distill.epochs, cfg.distill.epochs_more = 3, 10, 0
     values = asdict(cfg)
     for group, changed in spec.changes.items():
-        values[group] |= changed
+        values[group] = values[group] | changed if isinstance(changed, dict) else changed
     path = run_path(root, spec.experiment, values)
     with mock.patch("s2m.run.folder.timestamp", lambda: spec.created):
         with mock.patch("s2m.run.events.timestamp", lambda: spec.created):

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from analysis import why
 from analysis.build import main
 from analysis.cohort import Cohort
 from analysis.docs import section
@@ -18,6 +19,7 @@ from s2m.run.rates import Count
 
 RUNS = ROOT / "results" / "desktop"
 SLOTS = ROOT / "results" / "slots"
+WHY = ROOT / "results" / "why"
 RESULTS = ROOT / "docs" / "results.md"
 
 
@@ -40,14 +42,20 @@ def test_tables_and_figures_are_those_of_the_archive(tables, page):
             assert section(page, f"{kind} {name}") == made, name
 
 
+def test_the_outcomes_of_why_are_those_of_its_archive():
+    arms = why.read([WHY])
+    for make in why.TABLES:
+        table = make(arms)
+        assert section(why.PAGE, table.name) == why.body(table)
+
+
 def test_the_tables_of_why_are_those_of_its_archive(tmp_path):
     frozen = ["--only", "normalise=frozen", "--out", str(tmp_path / "frozen")]
-    assert main(["--runs", str(ROOT / "results" / "why"), *frozen]) == 0
-    page = ROOT / "docs" / "why.md"
-    shown = places(page)
+    assert main(["--runs", str(WHY), *frozen]) == 0
+    shown = places(why.PAGE)
     assert shown
     for kind, name in shown:
-        assert section(page, f"{kind} {name}") == read(tmp_path, kind, name), name
+        assert section(why.PAGE, f"{kind} {name}") == read(tmp_path, kind, name), name
 
 
 def test_the_archive_is_small_and_of_one_code(tables):

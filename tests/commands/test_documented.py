@@ -103,6 +103,7 @@ PROOFS = [
     (r"python analysis/compare\.py", Elsewhere("tests/analysis/test_compare.py: compare")),
     (r"python analysis/archive\.py", Elsewhere("tests/analysis/test_archive.py: archive")),
     (r"python -m analysis\.robustness", Elsewhere("tests/analysis/test_robustness.py: publish")),
+    (r"python -m analysis\.why", Elsewhere("tests/analysis/test_why.py: publish")),
     (r"python analysis/publish\.py", Elsewhere("tests/analysis/test_publish.py: publish")),
     (r"python -m s2m\.status.*--serve", Elsewhere("tests/monitor/test_serve.py: serve")),
     (r"python -m s2m\.status.*--html", Elsewhere("tests/monitor/test_page.py: --html")),
