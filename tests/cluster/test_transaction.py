@@ -150,26 +150,33 @@ def far(slurm_programs, short_path):
         yield cluster
 
 
-def by_somebody(user, cluster, root, *words):
-    """Launch as another user of this machine; return what it says."""
-    given = latest(*TINY, f"root={root}", "tracking=disabled", *words)
-    done = python_of(user, "-m", "s2m.launch", "-m", *given, **cluster.environment)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+class Somebody:
+    """Another user of this machine, to whom the code is open wherever it lies."""
 
+    def __init__(self, name, code):
+        self.name, self.code = name, code
 
-def python_of(user, *words, **variables):
-    """Run Python as another user: this one may lie where only its owner may look."""
-    site = [path for path in sys.path if path.endswith("site-packages")]
-    variables |= {"PYTHONPATH": ":".join([str(ROOT), *site]), "HOME": "/tmp"}
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    for python in (sys.executable, f"/usr/local/bin/{version}", f"/usr/bin/{version}"):
-        with suppress(OSError):
-            return subprocess.run(
-                [python, *words], user=user, group=pwd.getpwnam(user).pw_gid, extra_groups=[],
-                umask=0, text=True, capture_output=True, env=os.environ | variables, cwd=ROOT,
-            )  # fmt: skip
-    pytest.skip(f"no Python here that {user} may execute")
+    def launch(self, cluster, root, *words):
+        """Launch into a folder; return what is said."""
+        given = latest(*TINY, f"root={root}", "tracking=disabled", *words)
+        done = self.python("-m", "s2m.launch", "-m", *given, **cluster.environment)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def python(self, *words, **variables):
+        """Run Python as this user; the one of the tests may lie where only its owner may look."""
+        site = [Path(path) for path in sys.path if path.endswith("site-packages")]
+        inside = [self.code / x.relative_to(ROOT) if x.is_relative_to(ROOT) else x for x in site]
+        path = ":".join(map(str, [self.code, *inside]))
+        version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        for python in (sys.executable, f"/usr/local/bin/{version}", f"/usr/bin/{version}"):
+            with suppress(OSError):
+                return subprocess.run(
+                    [python, *words], user=self.name, group=pwd.getpwnam(self.name).pw_gid,
+                    extra_groups=[], umask=0, text=True, capture_output=True, cwd=self.code,
+                    env=os.environ | variables | {"PYTHONPATH": path, "HOME": "/tmp"},
+                )  # fmt: skip
+        pytest.skip(f"no Python here that {self.name} may execute")
 
 
 @pytest.fixture
@@ -177,15 +184,22 @@ def shared(slurm):
     """A folder, and a cluster, that all users of this machine can use; and one of these users."""
     if os.geteuid() != 0:
         pytest.skip("only root can be two users")
-    somebody = "games"
-    folder = Path("/tmp") / f"s2m-shared-{os.getpid()}"
-    folder.mkdir()
+    folder, name = Path("/tmp") / f"s2m-shared-{os.getpid()}", "games"
+    code = folder / "code"
+    code.mkdir(parents=True)
     folder.chmod(0o777)
+    # The checkout may lie below a folder that is closed to others. Read-only, so that no clean-up of
+    # the place can reach it.
+    mount = ["mount", "-o", "bind,ro", str(ROOT), str(code)]
+    if subprocess.run(mount, check=False).returncode:
+        shutil.rmtree(folder)
+        pytest.skip("needs the right to mount")
     slurm.folder.chmod(0o755)
     before = os.umask(0)
-    yield folder, somebody
+    yield folder, Somebody(name, code)
     os.umask(before)
-    slurm.run("scancel", f"--user={somebody}")
+    slurm.run("scancel", f"--user={name}")
+    wait_for(lambda: not subprocess.run(["umount", str(code)], check=False).returncode)
     shutil.rmtree(folder)
 
 
@@ -194,7 +208,7 @@ def test_two_users_and_two_clusters_share_a_folder(slurm, far, shared, monkeypat
     launch(root, "seed=1,2", LATER)
     mine = {job.id for job in listed()}
     assert len(mine) == 2
-    out = by_somebody(somebody, slurm, root, "seed=1,2,3", LATER)
+    out = somebody.launch(slurm, root, "seed=1,2,3", LATER)
     assert "2 of 3 runs queued, skipped" in out and "submitted 1 run as job" in out
     everyone = {job.id for job in listed()}
     assert mine < everyone and len(everyone) == 3
