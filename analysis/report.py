@@ -36,7 +36,8 @@ ORDER = (
     "figure ablation", "table effects", "table comparisons", "figure survival", "table seeds",
     "figure seeds", "table learning", "table binding", "table promotion", "table tactset",
     "figure tactset", "figure rounds",
-    "figure strip", "table published", "table costs", "table hyperparameters",
+    "figure strip", "table published", "figure framework", "figure architecture", "table costs",
+    "table hyperparameters",
     "table thresholds", "table runs", "table left-out",
 )  # fmt: skip
 """What follows from top to bottom: every figure beside its table; what is not named comes last."""

@@ -81,6 +81,11 @@ def row(variant: str, run: Run | None = None) -> Row:
     return Row(variant, label, tex, group, permute, colour)
 
 
+def encoder_row(run: Run) -> Row:
+    """Return what a run's encoder is called, with its group, whatever makes the rows."""
+    return row(run.variant.removesuffix("_off"), run)
+
+
 def in_order(variants: Iterable[str]) -> list[str]:
     """Return those of the paper's eight rows, in its order, then all others by name."""
     variants = set(variants)

@@ -126,6 +126,11 @@ def add_legend(figure: Figure, place: str, columns: int = 1, **options: Any) -> 
         figure.legend(**options | {"ncols": 1})
 
 
+def leading(study: Study) -> Cohort | None:
+    """Return the row whose settings a figure names: the baseline, or the first that has runs."""
+    return next((c for c in (study.baseline, *study.cohorts.values()) if c.runs), None)
+
+
 def say(axes: Axes, text: str) -> None:
     """Write into a panel why it is empty."""
     place: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "va": "center"}

@@ -69,7 +69,7 @@ def _sum(data: bytes) -> str:
 
 
 def _mark(study: Study, tables: Sequence[Table]) -> str:
-    """Return a digest of all that figures depend on: numbers, curves, code and libraries."""
+    """Return a digest of all that figures depend on: runs, settings, code and libraries."""
     found = hashlib.sha256()
     for table in tables:
         found.update(f"{to_csv(table)}\0{to_markdown(table)}\0".encode())
@@ -84,6 +84,8 @@ def _mark(study: Study, tables: Sequence[Table]) -> str:
             found.update(name.encode() + values.tobytes())
     for student in study.students:
         found.update(f"{student.id} {student.rounds}\0".encode())
+    for one in (*study.runs, *study.students):
+        found.update(json.dumps(one.config, sort_keys=True, default=str).encode())
     for file in sorted([*CODE.rglob("*.py"), *CODE.rglob("*.mplstyle"), *CODE.rglob("*.yaml")]):
         found.update(file.read_bytes())
     found.update(f"{version('matplotlib')} {version('numpy')} {sys.version}".encode())

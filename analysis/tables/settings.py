@@ -3,12 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from analysis.fixed import BALL_FRAMES, BALL_SLOTS
 from analysis.paper import published
 from analysis.study import Study
 from analysis.tables.model import Cell, Line, Table, column, plain
-
-BALL_FRAMES, BALL_SLOTS = 4, 5
-"""H and N of the ball history; fixed in the code (s2m/task/observations.py, which needs torch)."""
 
 THRESHOLDS = {
     "margin": ("μ*", r"$\mu^*$"),

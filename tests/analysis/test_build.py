@@ -30,7 +30,7 @@ def test_everything_is_written(made):
     assert {p.suffix for p in out.iterdir() if p.is_file()} == {
         ".tex", ".md", ".csv", ".html", ".json", ".parquet"
     }  # fmt: skip
-    assert len(list((out / "figures").glob("*.pdf"))) == 22
+    assert len(list((out / "figures").glob("*.pdf"))) == 26
     teacher = json.loads((out / "teacher.json").read_text())
     assert teacher["run"].startswith("encoders/pfds-s42-")
     assert (Path(teacher["path"]) / "run.json").exists()

@@ -22,13 +22,11 @@ from analysis.tables.paper import (
 )
 from analysis.tables.promotion import binding, bound_by, promotion
 from analysis.tables.seeds import learning, rates, runs, seeds
-from analysis.tables.settings import BALL_FRAMES, BALL_SLOTS, hyperparameters, thresholds
+from analysis.tables.settings import hyperparameters, thresholds
 from analysis.tables.write import to_csv
 from analysis.teacher import choose
-from s2m.robot.model import MAX_BALLS
 from s2m.run.events import Events
 from s2m.run.folder import find_runs
-from s2m.task.observations import BALL_FRAMES as FRAMES
 from tests.analysis.synthetic import Spec
 
 PFDS = [3000, 3200, 3400, 3600, 3800]
@@ -182,10 +180,6 @@ def test_settings_come_from_the_runs_and_name_what_differs(study_of):
     assert notes["Factor on rewards"] == "paper: not given"
     assert thresholds(study).lines[3].cells[1].text == "0.1 (paper: 0.15)"
     assert thresholds(study).lines[0].cells[1].text == "0.30"
-
-
-def test_sizes_of_the_history_are_those_of_the_code():
-    assert (BALL_FRAMES, BALL_SLOTS) == (FRAMES, MAX_BALLS)
 
 
 def test_verdicts_know_the_papers_one_run_and_its_episodes(square):
