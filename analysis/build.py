@@ -71,7 +71,7 @@ def options(words: list[str]) -> argparse.Namespace:
     add("--experiment", help="only the runs of this experiment (default: all)")
     add("--budget", help="only runs of this budget (default: the one with most finished runs)")
     add("--mix-code", action="store_true", help="also compare runs of different code")
-    add("--pdf", action="store_true", help="also study.pdf of all tables and figures (LaTeX)")
+    add("--pdf", action="store_true", help="also study.pdf: two pages, then all of it (LaTeX)")
     rows = parser.add_argument_group("rows", f"CONDITION is {GRAMMAR}".replace("%", "%%"))
     some: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
     rows.add_argument(
@@ -200,7 +200,7 @@ def write(
     pictures += drawn
     write_tidy(study, out)
     if pdf:
-        written.add(compile_pdf(tables, [(p.name, p.caption) for p in drawn], out).name)
+        written.add(compile_pdf(tables, drawn, out).name)
     for variant in sorted({one.run.variant for one in choice.ranking} if choice else ()):
         name = f"teacher-{variant}.json"
         (out / name).write_text(_teacher(choose(study, variant)))

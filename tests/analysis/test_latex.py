@@ -4,11 +4,15 @@ import os
 import re
 import shutil
 import subprocess
+import zlib
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from analysis.build import main
+from analysis.document import OVERVIEW, document
+from analysis.figures.gallery import draw
 from analysis.publish import ROOT
 from analysis.sources.local import load
 from analysis.study import make_study
@@ -56,6 +60,84 @@ def test_all_tables_compile_and_fit(stored, pdflatex, tmp_path):
     assert done.returncode == 0, done.stdout[-2000:]
     assert not re.findall(r"Overfull .*", done.stdout)
     assert not re.findall(r"LaTeX Warning: .*(?:undefined|too large).*", done.stdout)
+
+
+def compiled(source: str, place: Path) -> str:
+    """Compile a document among its tables and figures and return what LaTeX says."""
+    (place / "all.tex").write_text(source)
+    words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all"]
+    whole_lines = os.environ | {"max_print_line": "9999"}
+    for _ in range(3):
+        done = subprocess.run(words, cwd=place, env=whole_lines, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert not re.findall(r"Overfull .*|LaTeX Warning: .*", done.stdout)
+    return done.stdout
+
+
+def letters(pdf: bytes) -> list[float]:
+    """Return the sizes of the letters that the pages set, those inside of figures apart."""
+    sizes = []
+    for packed in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL):
+        try:
+            text = zlib.decompress(packed).decode("latin1")
+        except zlib.error:
+            continue
+        scales = [1.0]
+        for scale, mark, size in re.findall(
+            r"(\S+) 0 0 \S+ \S+ \S+ cm\b|(?<!\S)([qQ])(?!\S)|/F\d+ (\S+) Tf", text
+        ):
+            if mark == "q":
+                scales.append(scales[-1])
+            elif mark == "Q":
+                scales.pop()
+            elif scale:
+                scales[-1] *= float(scale)
+            else:
+                sizes.append(scales[-1] * float(size))
+    return sizes
+
+
+def shipped(said: str) -> list[int]:
+    """Return how many figures of half width each page has."""
+    pages = re.split(r"\[\d+", said[said.index("[1") :])[1:]
+    return [len(re.findall(r"<\./figures/[a-z0-9-]+-half\.pdf>", page)) for page in pages]
+
+
+@pytest.fixture
+def pictures(stored, made, tmp_path):
+    """The stored study's tables and figures, in a folder of the test."""
+    shutil.copytree(made[1], tmp_path, dirs_exist_ok=True)
+    return draw(stored, every_table(stored), tmp_path, lambda items, total, what: items)
+
+
+@pytest.mark.latex
+def test_the_document_begins_with_two_pages_that_can_be_read(stored, pdflatex, pictures, tmp_path):
+    source = document(every_table(stored), pictures)
+    said = compiled(source, tmp_path)
+    assert r"\newlabel{all}{{}{3}" in (tmp_path / "all.aux").read_text()
+    found = shipped(said)
+    assert sum(found[:2]) >= 10 and not any(found[2:])
+    assert all(f"<./figures/{one.name}.pdf>" in said for one in pictures)
+    compiled(source.replace(r"\clearpage\label{all}", r"\label{all}\end{document}"), tmp_path)
+    sizes = letters((tmp_path / "all.pdf").read_bytes())
+    assert len(sizes) > 100 and min(sizes) >= 5.99
+    assert 7.5 * 2.145 / 2.65 >= 6 and set(re.findall(r"([0-9.]+)in\b", OVERVIEW)) == {"2.145"}
+
+
+@pytest.mark.latex
+def test_what_has_no_room_is_left_to_the_pages_behind(stored, pdflatex, pictures, tmp_path):
+    """Very many figures, a table of many rows and one that is too wide."""
+    tables = every_table(stored)
+    lines = [replace(line, cells=line.cells[:3]) for line in tables[0].lines]
+    tables[0] = replace(tables[0], columns=tables[0].columns[:3], lines=lines * 4)
+    assert len(tables[0].lines) > LONG
+    tables[1] = replace(tables[1], columns=[*tables[1].columns] * 5, spans=(), lines=[])
+    for table in tables[:2]:
+        (tmp_path / f"{table.name}.tex").write_text(to_latex(table))
+    said = compiled(document(tables, pictures * 3), tmp_path)
+    assert r"\newlabel{all}{{}{3}" in (tmp_path / "all.aux").read_text()
+    found = shipped(said)
+    assert found[0] >= 3 and sum(found[:2]) >= 10 and not any(found[2:])
 
 
 @pytest.mark.latex
