@@ -188,8 +188,8 @@ def shared(slurm):
     code = folder / "code"
     code.mkdir(parents=True)
     folder.chmod(0o777)
-    # The checkout may lie below a folder that is closed to others. Read-only, so that no clean-up of
-    # the place can reach it.
+    # The checkout may lie below a folder that is closed to others. Mounted read-only, so that no
+    # clean-up of this place can reach it.
     mount = ["mount", "-o", "bind,ro", str(ROOT), str(code)]
     if subprocess.run(mount, check=False).returncode:
         shutil.rmtree(folder)
