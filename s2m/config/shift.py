@@ -16,7 +16,8 @@ from s2m.console.errors import UserError, unknown
 
 WORLD = ("task", "sim")
 """Groups of settings that a run has, too."""
-GROUPS = (*WORLD, "delay", "faults", "slots")
+SHIFTABLE = (*WORLD, "delay", "faults", "slots")
+"""Groups of settings, and settings, that a shift may change."""
 AS_TRAINED = "as trained"
 FOLDER = SWEEPS / "shifts"
 """Named lists of shifts: FOLDER/common.yaml is +shifts=common."""
@@ -32,7 +33,7 @@ def shift_of(words: Iterable[str]) -> Shift:
         f"sim.{item.name}" for schema in SIMULATORS.values() for item in fields(schema)  # pyright: ignore[reportArgumentType]
         if not item.metadata.get("decides", True)
     }  # fmt: skip
-    keys = sorted(key for key in given if key.split(".")[0] in GROUPS and key not in aside)
+    keys = sorted(key for key in given if key.split(".")[0] in SHIFTABLE and key not in aside)
     return {key: given[key] for key in keys}
 
 
