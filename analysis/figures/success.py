@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from analysis.figures.draw import Drawing, add_legend, count_of, is_narrow, new_figure, say
-from analysis.stats.robust import profile
+from analysis.stats.resampling import profile
 from analysis.study import Study
 
 COLUMNS = 4

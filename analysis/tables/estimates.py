@@ -9,7 +9,7 @@ from analysis.cohort import Cohort
 from analysis.frames import AnyRun
 from analysis.measure import PRIMARY, Metric
 from analysis.stats.contrasts import contrast, holm
-from analysis.stats.robust import Estimate, crossed, improvement, stratified
+from analysis.stats.resampling import Estimate, crossed, improvement, stratified
 from analysis.stats.units import equivalence, permutation, power, welch
 from analysis.study import Study
 from analysis.tables.formats import p_value, percent, short, signed

@@ -7,7 +7,7 @@ from typing import Any
 from analysis.frames import AnyRun, KRates, Run, StudentRun
 from analysis.paper import published
 from analysis.stats.proportions import Pairs, newcombe, newcombe_paired
-from analysis.stats.robust import crossed
+from analysis.stats.resampling import crossed
 from analysis.study import Study
 from analysis.tables import formats
 from analysis.tables.estimates import outcomes

@@ -13,9 +13,9 @@ from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder
 from s2m.run.status import status_of
 from s2m.tracking.client import Project, scratch_folder
+from s2m.tracking.descendants import end_descendants
 from s2m.tracking.lock import sender
 from s2m.tracking.mode import tracking_of
-from s2m.tracking.processes import end_descendants
 from s2m.tracking.session import Session
 
 POLL_SECONDS = 2.0

@@ -18,8 +18,8 @@ from s2m.run.files import open_own
 from s2m.run.folder import RunFolder
 from s2m.run.status import FAILED, STOPPED
 from s2m.run.stopping import stop_signals
+from s2m.tracking.descendants import end_tree
 from s2m.tracking.mode import ONLINE, choose, tracking_of
-from s2m.tracking.processes import end_tree
 
 EVENT = "tracking_off"
 """Kind of the event that says why a run is no longer mirrored."""

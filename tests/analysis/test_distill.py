@@ -17,7 +17,7 @@ from analysis.figures.draw import render
 from analysis.figures.tactset import rounds, shown, tactset
 from analysis.sources.local import load
 from analysis.stats.proportions import Pairs, newcombe_paired
-from analysis.stats.robust import crossed
+from analysis.stats.resampling import crossed
 from analysis.study import make_study
 from analysis.tables.tactset import tactset as table
 from analysis.teacher import choose, override, reasons

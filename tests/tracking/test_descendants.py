@@ -6,7 +6,7 @@ import sys
 import psutil
 import pytest
 
-from s2m.tracking.processes import end_descendants, end_tree
+from s2m.tracking.descendants import end_descendants, end_tree
 from tests.waiting import wait_for
 
 PARENT = """
@@ -51,7 +51,8 @@ def test_a_child_that_has_left_the_group_ends_with_its_parent(family):
 def test_a_process_ends_its_descendants_and_lives_on():
     then = (
         "input()\n"
-        "from s2m.tracking.processes import end_descendants; end_descendants(); print(child.wait())"
+        "from s2m.tracking.descendants import end_descendants\n"
+        "end_descendants(); print(child.wait())"
     )
     process, child = start(then)
     assert process.communicate("\n", timeout=60)[0] == "-9\n" and process.returncode == 0

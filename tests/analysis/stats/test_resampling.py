@@ -1,4 +1,4 @@
-"""The robust estimands against scipy, against loops, and against figures found by others."""
+"""The estimands of few seeds against scipy, against loops, and against figures of others."""
 
 import math
 from itertools import combinations_with_replacement
@@ -9,7 +9,7 @@ from scipy import stats
 
 from analysis.publish import ROOT
 from analysis.sources.local import load
-from analysis.stats.robust import crossed, improvement, iqm, mean, profile, stratified
+from analysis.stats.resampling import crossed, improvement, iqm, mean, profile, stratified
 from analysis.study import make_study
 
 SCORES = np.random.default_rng(3).uniform(size=(7, 4))
