@@ -1,5 +1,6 @@
 """How invariant a policy is: python -m s2m.audit RUN [samples]."""
 
+from s2m.config.overrides import take_flags
 from s2m.config.search import take_search
 from s2m.console.errors import UserError, run_command
 
@@ -8,10 +9,11 @@ USAGE = "usage: python -m s2m.audit RUN_FOLDER [group elements per observation]"
 
 def main(words: list[str]) -> None:
     """Print the largest and mean action change under both groups, per number of balls."""
-    if "--help" in words or "-h" in words:
+    search, words = take_search(words)
+    flags, words = take_flags(words, ["--help"])
+    if flags.help:
         print(f"{main.__doc__}\n\n{USAGE}")
         return
-    search, words = take_search(words)
     if not 1 <= len(words) <= 2:
         raise UserError(USAGE)
     samples = words[1] if len(words) == 2 else "20"

@@ -6,20 +6,20 @@ started yet is skipped by its launcher. For an experiment, the commands
 after its runs are cancelled, too.
 """
 
-import argparse
 from pathlib import Path
 
 from s2m.cluster.queue import Queue
 from s2m.cluster.withdrawal import Withdrawal
 from s2m.config.overrides import with_folder
 from s2m.console.errors import run_command
+from s2m.console.options import Options
 from s2m.console.text import one_line
 from s2m.run.folder import runs_at
 
 
 def main(words: list[str]) -> int:
     """Find what runs or waits, ask, and stop it."""
-    parser = argparse.ArgumentParser(prog="python -m s2m.cancel", description=__doc__)
+    parser = Options(prog="python -m s2m.cancel", description=__doc__)
     parser.add_argument("folders", nargs="+", metavar="FOLDER")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     options = parser.parse_args(with_folder(words))

@@ -4,16 +4,15 @@ The panels are those of s2m/tracking/panels.py, with runs grouped by encoder and
 overwrites the workspace `S2M-Trek` of a project: save manual changes as another one.
 """
 
-import argparse
-
 from s2m.config.tracking import TrackingCfg
 from s2m.console.errors import run_command
+from s2m.console.options import Options
 from s2m.tracking.workspace import save
 
 
 def main(words: list[str]) -> int:
     """Create the workspace, or update the one that is there, and print its address."""
-    parser = argparse.ArgumentParser(prog="python -m s2m.dashboard", description=__doc__)
+    parser = Options(prog="python -m s2m.dashboard", description=__doc__)
     parser.add_argument(
         "--project", metavar="ENTITY/NAME", default=TrackingCfg().project,
         help="W&B project (default: s2m-trek of your own entity)",

@@ -12,12 +12,16 @@ in; its own evaluation stays unchanged. With -m all values of all settings are c
 run at or below the folders of run=. +shifts=NAME takes the lines of sweeps/shifts/NAME.yaml one
 after the other. Each policy is also evaluated as trained. out=FOLDER (robustness) gets the
 episodes, a table and a figure; the same command again evaluates what is missing.
+--cfg job prints the composed config, beside run= with the shifted world of that run; --info also
+where it comes from.
 """
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from s2m.cluster.cells import expand
+from s2m.cluster.shown import choices, searched, show_config
 from s2m.config.compose import describe, load
 from s2m.config.evaluate import EvaluateCfg
 from s2m.config.overrides import require_once, take_flags
@@ -26,15 +30,19 @@ from s2m.config.shift import named_shifts
 from s2m.console.errors import UserError, run_command
 from s2m.run.folder import RunFolder, runs_at
 
+FLAGS = ("--multirun", "--help", "--cfg", "--info")
+
 
 def main(words: list[str]) -> int:
     """Evaluate a reference agent or trained policies and print the table."""
     search, words = take_search(words)
-    flags, words = take_flags(words)
+    flags, words = take_flags(words, FLAGS)
     if flags.help:
         print(f"{(sys.modules[__name__].__doc__ or '').strip()}\n")
         print("\n".join(describe(EvaluateCfg())))
         return 0
+    if flags.multirun and (flags.cfg or flags.info):
+        raise UserError("--cfg and --info show one evaluation: leave out -m")
     if flags.multirun:
         return _several(words, search)
     require_once(words)
@@ -45,9 +53,16 @@ def main(words: list[str]) -> int:
         raise UserError("store = true: needs run=FOLDER, the run whose evaluation is replaced")
     # Slow to import: help and mistakes come before.
     from s2m.encoders.registry import load_own
+    from s2m.policy.stored import cast
     from s2m.stages.evaluate import judge
 
     load_own(search.own)
+    if flags.cfg or flags.info:
+        _, world, who = cast(cfg, words)
+        source = f"world: of {who}" if cfg.run else choices(EvaluateCfg, words, search)
+        notes = [*searched(search), source] if flags.info else []
+        show_config(replace(cfg, task=world.task, sim=world.sim), notes)
+        return 0
     judge(cfg, words)
     return 0
 

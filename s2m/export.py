@@ -6,7 +6,7 @@ time of a step. Teachers and students export alike: raw observations in, actions
 student also takes and returns its memory.
 """
 
-from s2m.config.overrides import require_once
+from s2m.config.overrides import require_once, take_flags
 from s2m.config.search import take_search
 from s2m.console.errors import UserError, run_command
 
@@ -15,10 +15,11 @@ USAGE = "usage: python -m s2m.export RUN_FOLDER [OUT_FOLDER] [episode_steps=500]
 
 def main(words: list[str]) -> int:
     """Export a run and check what was written; 1 if it differs."""
-    if "--help" in words or "-h" in words:
+    search, words = take_search(words)
+    flags, words = take_flags(words, ["--help"])
+    if flags.help:
         print((__doc__ or "").strip())
         return 0
-    search, words = take_search(words)
     given = [word for word in words if "=" in word]
     require_once(given)
     settings = dict(word.split("=", 1) for word in given)

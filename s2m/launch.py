@@ -21,7 +21,7 @@ from pathlib import Path
 from s2m.cluster.cells import expand, sweep_names
 from s2m.cluster.followup import make_steps
 from s2m.cluster.launch import launch
-from s2m.cluster.shown import show_configs
+from s2m.cluster.shown import show_cells
 from s2m.cluster.snapshot import clean
 from s2m.config.cluster import SlurmCfg
 from s2m.config.compose import describe, load
@@ -34,11 +34,13 @@ from s2m.run.folder import RunFolder
 from s2m.run.status import CODES
 from s2m.tracking.mode import choose
 
+FLAGS = ("--multirun", "--help", "--cfg", "--info", "--wait", "--clean")
+
 
 def main(words: list[str]) -> int:
     """Compose and check all cells, then plan and execute them."""
     search, words = take_search(words)
-    flags, words = take_flags(with_root(words))
+    flags, words = take_flags(with_root(words), FLAGS)
     if flags.help:
         print(_help(words, search))
         return 0
@@ -53,7 +55,7 @@ def main(words: list[str]) -> int:
         )
     cells = sweep.compose(search)
     if flags.cfg or flags.info:
-        show_configs(sweep.cells, cells, search, info=flags.info)
+        show_cells(sweep.cells, cells, search, info=flags.info)
         return 0
     steps = make_steps(sweep.then, Path(cells[0].root), cells[0].experiment, search.own)
     own = [

@@ -3,16 +3,15 @@
 For a run on SLURM, the end of its job's error output follows, where SLURM says why it ended a job.
 """
 
-import argparse
-
 from s2m.console.errors import UserError, run_command
+from s2m.console.options import Options
 from s2m.monitor.output import print_output
 from s2m.run.folder import RunFolder
 
 
 def main(words: list[str]) -> int:
     """Print the end of the log, and what is added to it."""
-    parser = argparse.ArgumentParser(prog="python -m s2m.logs", description=__doc__)
+    parser = Options(prog="python -m s2m.logs", description=__doc__)
     parser.add_argument("run", metavar="RUN", help="run folder")
     parser.add_argument("--lines", type=int, default=40, metavar="N", help="lines (40)")
     parser.add_argument("--follow", action="store_true", help="keep printing new lines")

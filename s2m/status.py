@@ -11,6 +11,7 @@ from pathlib import Path
 
 from s2m.config.overrides import with_folder
 from s2m.console.errors import UserError, run_command
+from s2m.console.options import Options
 from s2m.monitor.page import write_page
 from s2m.monitor.serve import PORT, serve
 from s2m.monitor.table import as_json, print_table
@@ -25,7 +26,7 @@ def _port(word: str) -> int:
 
 def main(words: list[str]) -> int:
     """Print the table once, as JSON, or again and again; or write or serve the page."""
-    parser = argparse.ArgumentParser(prog="python -m s2m.status", description=__doc__)
+    parser = Options(prog="python -m s2m.status", description=__doc__)
     add = parser.add_argument
     add("folder", nargs="?", default="runs", metavar="FOLDER", help="folder of runs (runs)")
     add("--watch", action="store_true", help="repeat until Ctrl-C")

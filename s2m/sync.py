@@ -12,6 +12,7 @@ from itertools import takewhile
 
 from s2m.config.overrides import with_folder
 from s2m.console.errors import UserError, run_command
+from s2m.console.options import Options
 from s2m.console.text import one_line
 from s2m.run.folder import RunFolder, runs_at
 from s2m.tracking.client import ClientError, scratch_folder, split
@@ -113,7 +114,7 @@ def _watch(sender: Sender, options: argparse.Namespace) -> None:
 
 
 def _parse(words: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m s2m.sync", description=__doc__)
+    parser = Options(prog="python -m s2m.sync", description=__doc__)
     add = parser.add_argument
     add("folders", nargs="*", default=["runs"], metavar="FOLDER", help="run, or folder of runs")
     add("--project", metavar="ENTITY/NAME", help="send there (default: as each run's config says)")

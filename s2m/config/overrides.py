@@ -83,23 +83,29 @@ def require_once(words: Sequence[str], swept: bool = False) -> None:
         values[key] = value
 
 
+SHORT = {"--multirun": "-m", "--help": "-h", "--info": "-i", "--cfg": "-c"}
+"""Options that have a letter, as in Hydra."""
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UserError(message)
 
 
-def take_flags(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
-    """Return what a launch is asked for besides settings, as Hydra calls it, and the settings."""
+def take_flags(words: Sequence[str], own: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Return which of its `own` options a command is given besides settings, and the settings.
+
+    Any other option is refused: it would be taken and not heard.
+    """
     parser = _Parser(add_help=False, allow_abbrev=False)
-    parser.add_argument("-m", "--multirun", action="store_true")
-    parser.add_argument("-h", "--help", action="store_true")
-    parser.add_argument("-i", "--info", action="store_true")
-    parser.add_argument("-c", "--cfg", choices=["job"])
-    parser.add_argument("--clean", action="store_true")
-    parser.add_argument("--wait", action="store_true")
+    for name in own:
+        names = [SHORT[name], name] if name in SHORT else [name]
+        if name == "--cfg":
+            parser.add_argument(*names, choices=["job"])
+        else:
+            parser.add_argument(*names, action="store_true")
     flags, rest = parser.parse_known_args(words)
     for word in rest:
         if word.startswith("-"):
-            allowed = ("-m", "--help", "--cfg", "--info", "--wait", "--config-dir", "--clean")
-            raise unknown("option", word, allowed)
+            raise unknown("option", word, (*own, "--config-dir"))
     return flags, rest

@@ -3,7 +3,7 @@ from dataclasses import asdict
 import yaml
 
 from s2m.cluster.cells import expand
-from s2m.cluster.shown import show_configs
+from s2m.cluster.shown import show_cells
 from s2m.config.search import CONF, REPOSITORY, Search
 from s2m.run.identity import folder_name
 
@@ -11,7 +11,7 @@ from s2m.run.identity import folder_name
 def shown(capsys, *words, search=REPOSITORY, info=False):
     sweep = expand(["sim=dummy", *words], search)
     cells = sweep.compose(search)
-    show_configs(sweep.cells, cells, search, info)
+    show_cells(sweep.cells, cells, search, info)
     return cells, capsys.readouterr().out
 
 
