@@ -108,7 +108,7 @@ def assets(root: Path, cluster: bool) -> Result:
     return Result(
         built.nu == len(ROBOT.joints) == imported.njnt,
         f"robot of {ROBOT.mass:.1f} kg with {imported.njnt} joints, configs in {conf.parent}",
-        "MJCF and URDF disagree: pytest tests/sim/test_robot.py",
+        "MJCF and URDF disagree: pytest tests/robot/test_models_agree.py",
     )
 
 
