@@ -95,7 +95,8 @@ class TransportEnv(VecEnv):
         self.rewards = Rewards(task.reward)
         self.logged = (
             *(f"reward/{name}" for name in self.rewards.names),
-            "task/dangerous", "task/minimum_margin", "sim/unstable", "sim/unsolved",
+            "task/dangerous", "task/minimum_margin", "sim/unstable",
+            *([] if self.sim.unsolved is None else ["sim/unsolved"]),
         )  # fmt: skip
         """What `extras["log"]` holds."""
         self.curriculum = Curriculum(cfg.curriculum, n, task.episode_steps, device)
@@ -176,11 +177,12 @@ class TransportEnv(VecEnv):
             return self.get_observations(), reward, done.long(), extras
 
     def _log(self, terms: Tensor, scene: Scene) -> dict[str, Tensor]:
-        """Return the means over environments of the reward terms and of four more measures."""
+        """Return the means over environments of the reward terms and of more measures."""
         measures = [scene.dangerous, scene.minimum_margin, self.state.unstable]
         more = torch.stack([measure.to(terms.dtype) for measure in measures])
         means = torch.cat([terms, more]).mean(1).unbind()
-        return dict(zip(self.logged, [*means, self.sim.unsolved], strict=True))
+        unsolved = [] if self.sim.unsolved is None else [self.sim.unsolved]
+        return dict(zip(self.logged, [*means, *unsolved], strict=True))
 
     def _act(self, actions: Tensor) -> None:
         cfg = self.cfg.task.action

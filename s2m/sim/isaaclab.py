@@ -126,7 +126,7 @@ class IsaacLabSimulator:
         self.load = torch.zeros(num_envs, MAX_BALLS, device=device)
         """(n, N) force of each ball on the plate, N."""
         self.unstable = torch.zeros(num_envs, dtype=torch.bool, device=device)
-        self.unsolved = torch.zeros((), device=device)  # PhysX does not tell
+        self.unsolved = None  # PhysX does not tell
         self.waiting: list[tuple[Tensor, Tensor]] = []
         """Environments and slots of the balls that wait, as rectangles."""
         self._find_waiting()

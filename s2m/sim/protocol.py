@@ -21,11 +21,14 @@ class Simulator(Protocol):
     device: torch.device
     dt: float
     """Control period in seconds."""
-    unsolved: Tensor
-    """() share of the last step's environments, of those looked at, that the solver did not solve.
 
-    0 where an engine cannot tell.
-    """
+    @property
+    def unsolved(self) -> Tensor | None:
+        """() share of the last step's environments, of those looked at, that were not solved.
+
+        None where an engine cannot tell.
+        """
+        ...
 
     def reset(self, env_ids: Tensor, spawn: Spawn) -> None:
         """Put robots into the default pose, at rest, with balls as `spawn` says."""

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from s2m.config.curriculum import CurriculumCfg
 from s2m.config.env import EnvCfg
-from s2m.config.sim import MujocoCfg
+from s2m.config.sim import DummyCfg, MujocoCfg
 from s2m.config.task import SpawnCfg, TaskCfg
 from s2m.console.errors import UserError
 from s2m.env.agents import AGENTS
 from s2m.env.transport import TransportEnv
 from s2m.sim.mujoco import MujocoSimulator
+from s2m.sim.protocol import make_simulator
 from s2m.task.observations import BALL_FRAMES
 
 
@@ -182,6 +183,15 @@ def test_an_unstable_simulation_ends_the_episode_and_is_logged(tmp_path):
     assert torch.isfinite(observation["proprio"]).all() and torch.isfinite(reward).all()
     assert env.outcome.unstable.tolist() == env.outcome.terminated.tolist() == [True, False]
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_what_an_engine_cannot_tell_is_not_logged_as_nothing():
+    sim = make_simulator(DummyCfg(), 2, TaskCfg().contact_gap)
+    told = TransportEnv(EnvCfg(num_envs=2, sim=DummyCfg()), simulator=sim)
+    sim.unsolved = None
+    silent = TransportEnv(EnvCfg(num_envs=2, sim=DummyCfg()), simulator=sim)
+    assert {*told.logged} - {*silent.logged} == {"sim/unsolved"}
+    assert [*silent.step(torch.zeros(2, 12))[3]["log"]] == [*silent.logged]
 
 
 def test_reward_is_the_sum_of_the_logged_terms_times_dt():
