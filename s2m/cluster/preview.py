@@ -10,7 +10,7 @@ from s2m.cluster.dealer import make_dealer
 from s2m.cluster.followup import Step
 from s2m.cluster.forecast import RATES, Cost, estimate
 from s2m.cluster.manifest import FOLDER
-from s2m.cluster.memory import gpu_memory
+from s2m.cluster.memory import ASSUMED, gpu_memory, kept
 from s2m.cluster.plan import Plan, PlannedRun, plan_table
 from s2m.config.cluster import LocalCfg, SlurmCfg
 from s2m.config.distill import StudentCfg
@@ -105,16 +105,22 @@ def _range(cost: Cost, show: Callable[[float], str]) -> str:
 
 def _memory(due: list[PlannedRun]) -> str:
     """Say what the largest run takes of a GPU's memory; nothing where there is nothing to say."""
-    cells = [cell.cfg for cell in due if isinstance(cell.cfg, RunCfg) and cell.cfg.sim.on_gpu]
-    found = [parts for cfg in cells if (parts := gpu_memory(cfg))]
+    found = [
+        (parts, cell.cfg.encoder.name if not kept(cell.cfg, cell.own) else "")
+        for cell in due
+        if isinstance(cell.cfg, RunCfg) and cell.cfg.sim.on_gpu
+        if (parts := gpu_memory(cell.cfg, cell.own))
+    ]
     if not found:
         return ""
-    parts = max(found, key=lambda parts: sum(parts.values()))
+    parts, _ = max(found, key=lambda item: sum(item[0].values()))
+    unknown = sorted({name for _, name in found if name})
+    assumed = f"; assumed of {', '.join(unknown)}: as of {ASSUMED}" if unknown else ""
     told = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in parts.items())
     each = "a run" if len(found) == 1 else "the largest run"
     return (
         f"about {sum(parts.values()) / 1e9:.1f} GB of GPU memory for {each} "
-        f"({told}; computed, not measured)"
+        f"({told}; computed, not measured{assumed})"
     )
 
 

@@ -4,6 +4,7 @@ import ast
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from s2m.config.fields import setting
 from s2m.console.errors import UserError, unknown
@@ -39,7 +40,7 @@ class EncoderCfg:
 
 @dataclass(frozen=True)
 class Card:
-    """What the class of an encoder says of itself: plain text in its body."""
+    """What the class of an encoder says of itself: plain text and numbers in its body."""
 
     name: str
     group: str
@@ -50,9 +51,11 @@ class Card:
     """The same in LaTeX, where that is not the label itself."""
     colour: str = ""
     """As #RRGGBB; empty: a free one of the palette."""
+    kept: int = 0
+    """Bytes that actor and critic keep of a sample for its gradients at size=paper; 0: unknown."""
 
 
-_SAID = tuple(item.name for item in fields(Card))
+_SAID = {item.name: item.type for item in fields(Card)}
 
 
 @cache
@@ -86,18 +89,20 @@ def parse_card(text: bytes, name: str) -> Card | None:
     """Look in an encoder's code for the class that bears a name, and return what it says."""
     for node in ast.parse(text).body:
         if isinstance(node, ast.ClassDef):
-            said = _constants(node)
+            said = {
+                key: value for key, value in _constants(node).items() if type(value) is _SAID[key]
+            }
             if said.get("name") == name and said.get("group") in GROUPS and "label" in said:
-                return Card(**{key: said[key] for key in _SAID if key in said})
+                return Card(**said)
     return None
 
 
-def _constants(node: ast.ClassDef) -> dict[str, str]:
+def _constants(node: ast.ClassDef) -> dict[str, Any]:
     return {
         statement.targets[0].id: statement.value.value
         for statement in node.body
         if isinstance(statement, ast.Assign)
         and isinstance(statement.targets[0], ast.Name)
         and isinstance(statement.value, ast.Constant)
-        and isinstance(statement.value.value, str)
+        and statement.targets[0].id in _SAID
     }

@@ -36,6 +36,11 @@ class SetEncoder(nn.Module):
     """The label in LaTeX, where it is set otherwise."""
     colour: ClassVar[str] = ""
     """#RRGGBB in figures; empty: a free one of the palette."""
+    kept: ClassVar[int] = 0
+    """Bytes that actor and critic keep of a sample for its gradients at size=paper; 0: unknown.
+
+    Of a GPU's memory it is the largest part (`s2m/cluster/memory.py`).
+    """
     dense: bool = False
     """Compute every slot, also inactive ones: a graph without data-dependent shapes."""
 

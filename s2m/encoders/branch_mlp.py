@@ -15,6 +15,7 @@ class BranchMLP(SetEncoder):
     label = "Branch-MLP"
     tex = r"\textsc{Branch-MLP}"
     colour = "#000000"
+    kept = 27_000
 
     def __init__(self, shape: BallShape, width: int, readout: int, cfg: EncoderCfg) -> None:
         """Build the branch H d - width - width and the readout N width - readout - e."""

@@ -15,6 +15,7 @@ class DeepSetsHistoryConcat(DeepSets):
     label = "DSHC"
     tex = r"\textsc{DSHC}"
     colour = "#D55E00"
+    kept = 32_000
 
     def layout(self, shape: BallShape) -> tuple[int, int]:
         """One set of N tokens."""

@@ -14,6 +14,7 @@ class FlatMLP(SetEncoder):
     label = "Flat-MLP"
     tex = r"\textsc{Flat-MLP}"
     colour = "#999999"
+    kept = 16_000
 
     def __init__(self, shape: BallShape, width: int, readout: int, cfg: EncoderCfg) -> None:
         """Build H N d - width - readout - e."""

@@ -15,6 +15,7 @@ class PerFrameDeepSets(DeepSets):
     label = "PFDS"
     tex = r"\textsc{PFDS}"
     colour = "#0072B2"
+    kept = 58_000
 
     def layout(self, shape: BallShape) -> tuple[int, int]:
         """H sets, one per frame."""

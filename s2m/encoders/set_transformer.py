@@ -15,6 +15,7 @@ class SetTransformer(SetEncoder):
     group = "G_diag"
     label = "Set Transformer"
     colour = "#E69F00"
+    kept = 82_000
 
     def __init__(self, shape: BallShape, width: int, readout: int, cfg: EncoderCfg) -> None:
         """Build the attention blocks for one kind of set and the readout over all pooled sets."""

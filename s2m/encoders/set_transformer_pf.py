@@ -13,6 +13,7 @@ class PerFrameSetTransformer(SetTransformer):
     group = "G_frame"
     label = "Set Transformer (PF)"
     colour = "#009E73"
+    kept = 250_000
 
     def layout(self, shape: BallShape) -> tuple[int, int]:
         """H sets, one per frame."""

@@ -4,7 +4,7 @@ import pytest
 import torch
 from tensordict import TensorDict
 
-from s2m.cluster.memory import KEPT, STORED, gpu_memory
+from s2m.cluster.memory import ASSUMED, PAPER_WIDTH, STORED, gpu_memory, kept
 from s2m.config.compose import load
 from s2m.config.encoder import cards
 from s2m.config.run import RunCfg
@@ -55,7 +55,7 @@ def test_the_update_keeps_as_much_of_a_sample_as_forecast(encoder):
         outputs = [part(learner.obs) for part in networks]
     assert all(output.requires_grad for output in outputs)
     size = sum(nbytes for place, (nbytes, _) in kept.items() if place not in weights)
-    assert size / N == pytest.approx(KEPT[encoder], rel=0.1)
+    assert size / N == pytest.approx(cards()[encoder].kept, rel=0.1)
 
 
 def test_every_encoder_fits_where_its_budget_is_for():
@@ -64,6 +64,26 @@ def test_every_encoder_fits_where_its_budget_is_for():
         large = load(RunCfg, ["budget=paper", "sim=warp", f"encoder={encoder}"])
         assert sum(gpu_memory(small).values()) < 8e9
         assert sum(gpu_memory(large).values()) < 16e9
+
+
+OWN = b"""
+class Mine:
+    name = "mine"
+    group = "G_0"
+    label = "Mine"
+    kept = 116_000
+"""
+
+
+def test_an_encoder_of_ones_own_says_what_it_keeps_or_is_taken_for_pfds():
+    cfg = load(RunCfg, ["budget=paper", "sim=warp", f"encoder={ASSUMED}"])
+    assert cfg.encoder.width == PAPER_WIDTH and kept(cfg, {}) == 58_000
+    pfds = gpu_memory(cfg)["update"]
+    cfg.encoder.name = "mine"
+    silent = OWN.replace(b"kept", b"other")
+    assert kept(cfg, {"encoder/mine.py": silent}) == 0
+    assert gpu_memory(cfg, {"encoder/mine.py": silent})["update"] == pfds
+    assert gpu_memory(cfg, {"encoder/mine.py": OWN})["update"] == 2 * pfds
 
 
 def test_of_other_simulators_nothing_is_known():

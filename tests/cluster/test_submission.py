@@ -25,7 +25,9 @@ from s2m.cluster.slurm import FOR_NOW, FOREVER, FULL, _pauses, check, packs_of, 
 from s2m.cluster.turn import launch_lock
 from s2m.config.cluster import SlurmCfg
 from s2m.console.errors import UserError
+from s2m.launch import main
 from s2m.run.journal import Journal
+from tests.examples import write_encoder
 
 VIOLATION = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
 MANIFEST = Manifest("s2m-a", 1, "root", "", "", "")
@@ -89,6 +91,19 @@ def test_a_forecast_names_its_source_and_the_memory(tmp_path):
     assert cost.startswith("about 13 h 39 min to 27 h 18 min of one GPU and 500 MB of disk")
     assert "published rates of similar tasks, 60,000 to 120,000 steps/s" in cost
     assert memory.startswith("about 4.0 GB of GPU memory for the largest run (physics 0.2, ")
+
+
+def test_a_forecast_says_what_it_assumes_of_an_encoder_of_ones_own(tmp_path, capsys):
+    mine = write_encoder(tmp_path / "mine")
+    words = ["--config-dir", str(mine), "budget=paper", "sim=warp", "encoder=gated_sets"]
+    assert main([*words, "dry=true", f"root={tmp_path / 'runs'}"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "; computed, not measured; assumed of gated_sets: as of pfds)" in said
+    file = mine / "encoder" / "gated_sets.py"
+    named = '    label = "Gated Sets"\n'
+    file.write_text(file.read_text().replace(named, f"{named}    kept = 58_000\n"))
+    assert main([*words, "dry=true", f"root={tmp_path / 'runs'}"]) == 0
+    assert "assumed" not in capsys.readouterr().out
 
 
 def test_what_was_measured_counts_where_it_was_measured(tmp_path):

@@ -18,12 +18,18 @@ class Mine(Base):
     colour = "#123456"
     width: int = 3
     tex = "a" + "b"
+    kept = 1_000
 """
 
 
 def test_a_card_is_read_from_code_that_nobody_could_execute():
-    assert parse_card(TEXT, "mine") == Card("mine", "G_diag", "My net", colour="#123456")
+    assert parse_card(TEXT, "mine") == Card("mine", "G_diag", "My net", colour="#123456", kept=1000)
     assert parse_card(TEXT, "other") is None  # it has no group
+
+
+def test_what_is_of_another_kind_is_not_said():
+    text = TEXT.replace(b'"#123456"', b"0x123456").replace(b"1_000", b'"many"')
+    assert parse_card(text, "mine") == Card("mine", "G_diag", "My net")
 
 
 @pytest.mark.parametrize("missing", [b"group", b"label", b'name = "mine"'])
