@@ -1,9 +1,15 @@
-"""The complete examples of docs/extending.md, by the first line of each block."""
+"""Shared: the complete examples of docs/extending.md, and trained runs of older schemas."""
 
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "extending.md"
+OLDER = {
+    1: ROOT / "results" / "desktop" / "encoders" / "pfds-s40-01e39876",
+    2: ROOT / "tests" / "run" / "data" / "trained-2",
+}
+"""A run with a policy and its evaluation, by the schema version of its folder."""
 
 
 def examples() -> dict[str, str]:

@@ -1,5 +1,6 @@
 """The command as people type it: what it writes, what it says, how it fails."""
 
+import csv
 import json
 import shutil
 import subprocess
@@ -12,7 +13,9 @@ from analysis.build import describe_left_out, main
 from analysis.frames import LeftOut
 from s2m.console.errors import UserError
 from s2m.launch import main as launch
+from s2m.run.folder import RunFolder
 from tests.analysis.synthetic import DATA, Spec, write_run
+from tests.examples import OLDER
 
 ROOT = Path(__file__).parents[2]
 TINY = ["sim=dummy", "budget=demo", "budget.num_envs=8", "budget.steps=4", "budget.iterations=6"]
@@ -59,6 +62,20 @@ def test_the_same_runs_give_the_same_bytes(made, tmp_path):
         if path.is_file() and path.name != "report.html" and path.stem.split("-")[0] != "teacher":
             again = tmp_path / "out" / path.relative_to(out)
             assert again.read_bytes() == path.read_bytes(), path.name
+
+
+@pytest.mark.parametrize("schema", OLDER)
+def test_a_run_of_an_older_schema_stands_in_the_tables(schema, tmp_path):
+    who = RunFolder.open(OLDER[schema]).identity
+    name = f"{who.variant}-s{who.seed}-{who.signature[:8]}"
+    shutil.copytree(OLDER[schema], tmp_path / "runs" / "default" / name)
+    out = tmp_path / "out"
+    assert main(["--runs", str(tmp_path / "runs"), "--out", str(out)]) == 0
+    with (out / "encoders.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    shown = RunFolder.open(OLDER[schema]).result("evaluate")["successes"]["5"]
+    assert row["variant"] == "pfds" and int(row["no_drop_episodes"]) == shown["n"]
+    assert int(row["no_drop_hits"]) == shown["no_drop"]
 
 
 def test_no_heavy_library_is_imported(made):

@@ -10,7 +10,9 @@ import pytest
 
 from s2m.console.errors import UserError
 from s2m.replay import main
+from s2m.run.folder import RunFolder
 from s2m.sim.camera import TOUCHED, tactile_panel
+from tests.examples import OLDER
 
 STUDY = Path(__file__).parents[2] / "results" / "desktop" / "encoders"
 SHORT = ["seconds=0.2", "width=160", "height=120"]
@@ -101,6 +103,18 @@ def test_a_picture_shows_all_numbers_of_balls(gl, tmp_path):
     done = replay("agent=zero", "k=all", "columns=2", f"out={out}", *SHORT)
     assert done.returncode == 0, done.stderr
     assert Image.open(out).size == (2 * 160, 5 * 120)
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("schema", OLDER)
+def test_a_run_of_an_older_schema_is_filmed(gl, tmp_path, schema):
+    from PIL import Image
+
+    out = tmp_path / "strip.png"
+    done = replay(f"run={OLDER[schema]}", "k=5", "columns=2", f"out={out}", *SHORT)
+    assert done.returncode == 0, done.stderr
+    assert RunFolder.open(OLDER[schema]).identity.schema == schema
+    assert Image.open(out).size == (2 * 160, 120)
 
 
 @pytest.mark.gl
