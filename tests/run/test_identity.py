@@ -14,12 +14,15 @@ from s2m.config.distill import StudentCfg
 from s2m.config.fields import setting
 from s2m.config.ppo import PpoCfg
 from s2m.config.run import RunCfg
+from s2m.config.task import TaskCfg
 from s2m.console.errors import UserError
 from s2m.run.folder import RunFolder
 from s2m.run.identity import folder_name, run_path, signature, variant
 from s2m.run.kind import STUDENT, TEACHER
 
 DATA = Path(__file__).parent / "data"
+WHY = Path(__file__).parents[2] / "results" / "why"
+ARCHIVED = sorted(path.parent for path in WHY.glob("*/*/run.json"))
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -81,6 +84,22 @@ def test_a_setting_added_later_renames_no_run(monkeypatch):
     assert signature(config) == signature(newer) == stored.identity.signature
     newer["ppo"]["weight"] = 0.1
     assert signature(newer) != stored.identity.signature
+
+
+@pytest.mark.parametrize("path", ARCHIVED, ids=lambda path: path.name)
+def test_archived_runs_keep_their_signatures_when_the_schema_grows(path, monkeypatch):
+    stored = RunFolder.open(path)
+    config, kind = stored.config(), stored.kind
+    assert signature(config) == stored.identity.signature
+    assert path.name == folder_name(config)
+    later = ("later", float, setting(0.5, "a later setting", since="9.9"))
+    task = make_dataclass("Task", [later], bases=(TaskCfg,))
+    fields = [later, ("task", task, setting(task(), "the task"))]
+    grown = make_dataclass("Grown", fields, bases=(kind.schema,))
+    monkeypatch.setattr("s2m.run.identity.kind_of", lambda _: replace(kind, schema=grown))
+    newer = config | {"later": 0.5, "task": config["task"] | {"later": 0.5}}
+    assert signature(config) == signature(newer) == stored.identity.signature
+    assert signature(newer | {"later": 0.6}) != stored.identity.signature
 
 
 def test_a_setting_added_to_students_renames_none(monkeypatch):
