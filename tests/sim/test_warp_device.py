@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 import torch
 from torch.utils._pytree import tree_map
@@ -31,7 +32,11 @@ from s2m.policy.onnx import Exported, check
 from s2m.policy.scaling import Scaler
 from s2m.policy.sensing import TactileAgent
 from s2m.policy.stored import Trained
+from s2m.run.checkpoint import load_latest
 from s2m.run.folder import RunFolder
+from s2m.run.journal import Journal
+from s2m.run.status import FINISHED, STOPPED
+from s2m.stages.distill import Distiller
 from s2m.stages.execute import execute
 from s2m.task.spawn import spawn
 from tests.pretend_gpu import NAME, from_gpu, pretended_gpu, to_gpu, waits
@@ -47,6 +52,10 @@ SMALL = [
 ]  # fmt: skip
 HERE = latest(*SMALL, "sim.device=cpu")
 THERE = WarpCfg(device=NAME)
+SHORT_LESSON = [
+    "distill.rounds=2", "distill.epochs=2", "distill.epochs_more=0", "distill.levels=[1,2]",
+    "distill.num_envs=4", "distill.bc_steps=24", "distill.dagger_steps=24", "distill.batch=12",
+]  # fmt: skip
 
 
 @contextmanager
@@ -190,3 +199,33 @@ def test_a_student_is_taught(trained, gpu, tmp_path, teacher):
     data = DataSet(files)
     imitator.update(data.assemble(torch.arange(len(data.trajectories)).numpy()), progress=0.0)
     assert imitator.is_finite() and data.steps == 2 * 4 * cfg.distill.num_envs
+
+
+def test_a_student_goes_through_its_whole_run(gpu, tmp_path):
+    """All rounds, with a stop and a resume between them, through what a job executes."""
+    words = latest("teacher=lqr", *STUDENT, "sim=warp", "task.episode_steps=6", *SHORT_LESSON)
+    config = asdict(replace(compose_student(words), sim=THERE))
+    folder = RunFolder.create(tmp_path / "run", config)
+    look, state = Distiller._look_up, Distiller.state
+
+    def fetched(value):
+        return from_gpu(value) if isinstance(value, torch.Tensor) else value
+
+    def look_up(self):
+        if self.round == 1 and self.iteration == 2 and self.lock.attempt.number == 1:
+            self.stop.reason = "SIGTERM"
+        return look(self)
+
+    with (
+        # PyTorch itself fetches tensors of a real card when it saves them.
+        patch.object(Distiller, "state", lambda self: tree_map(fetched, state(self))),
+        patch.object(Distiller, "_look_up", look_up),
+    ):
+        assert execute(folder, last="distill") == STOPPED
+        assert execute(folder, last="distill") == FINISHED
+    rows = Journal(folder).read()
+    assert rows["distill/round"].tolist() == [0, 0, 1, 1]
+    assert np.isfinite(rows["loss/error"]).all()
+    assert rows["round/no_drop_2"].notna().tolist() == [False, True, False, True]
+    newest = load_latest(folder)
+    assert newest is not None and newest.state["round"] == 2
