@@ -53,12 +53,29 @@ def note_of(folder: Path) -> str:
     return f"{shlex.quote(str(folder))}/${{SLURM_ARRAY_TASK_ID:-0}}.exit"
 
 
-def teardown(cfg: SlurmCfg, folder: Path, last: bool = True) -> list[str]:
-    """Return the end of a job's script, which requeues a job that was asked to leave.
+def ending(cfg: SlurmCfg, folder: Path, last: bool = True) -> list[str]:
+    """Return the shell function with which a job's script ends, wherever it does.
 
-    The exit code of one that is not is noted; where jobs wait to resume, it has done its part.
+    A job that was asked to leave is requeued; the exit code of any other is noted. Where jobs wait
+    to resume, one that was asked to leave has done its part.
     """
-    lines = ["code=$?", "# Record that the job ended, and how.",
+    return [
+        "# However the job ends, in its setup or after its work, this is its end.",
+        "end_of_job() {",
+        "  code=$?",
+        '  [ -z "${ended:-}" ] || return',
+        "  ended=yes; set +eu",
+        *(f"  {line}" for line in _decision(cfg, folder, last)),
+        "}",
+        "trap end_of_job EXIT",
+        # Killed by them, the shell would not know its own exit code.
+        *(f"trap 'exit {code}' {signal.Signals(code - 128).name}" for code in WARNED[1:]),
+    ]
+
+
+def _decision(cfg: SlurmCfg, folder: Path, last: bool) -> list[str]:
+    """Return the lines that leave with an exit code."""
+    lines = ["# Record that the job ended, and how.",
              f"leave() {{ echo $code > {note_of(folder)}; exit $1; }}"]  # fmt: skip
     codes = "|".join(map(str, WARNED))
     if not cfg.requeue:
@@ -87,6 +104,23 @@ def teardown(cfg: SlurmCfg, folder: Path, last: bool = True) -> list[str]:
     ]
 
 
+def setup(cfg: SlurmCfg, submission: Submission, last: bool = True) -> list[str]:
+    """Return what a job's script does before its work: the user's lines, and the check of its code.
+
+    Those lines may end the script, or let it end at the first failure (set -e), which is undone
+    after them: the work has exit codes that are no failures.
+    """
+    python = cfg.python or shlex.quote(sys.executable)
+    return [
+        *ending(cfg, submission.folder, last),
+        *cfg.setup,
+        "set +eu",
+        *guarded(python, Path(submission.manifest.code), "end_of_job"),
+        "# srun inherits neither the job's cores nor, after --export=NONE, its variables.",
+        f"export SRUN_CPUS_PER_TASK={cfg.cpus} SLURM_EXPORT_ENV=ALL",
+    ]
+
+
 def parameters(
     cfg: SlurmCfg, submission: Submission, *, last: bool = True, dependency: str = ""
 ) -> dict[str, Any]:
@@ -106,8 +140,6 @@ def parameters(
     }
     memory = {"job": "mem", "cpu": "mem_per_cpu", "gpu": "mem_per_gpu"}[cfg.memory_per]
     several = {"map_count": len(manifest.packs)} if len(manifest.packs) > 1 else {}
-    python = cfg.python or shlex.quote(sys.executable)
-    refused = f"{{ echo 1 > {note_of(submission.folder)}; exit 1; }}"
     return named | several | {
         "job_name": manifest.name,
         "time": cfg.minutes,
@@ -116,13 +148,9 @@ def parameters(
         "signal_delay_s": cfg.signal_seconds,
         "array_parallelism": cfg.max_parallel or 1_000_000,
         "wckey": None,
-        "setup": [
-            *cfg.setup,
-            *guarded(python, Path(manifest.code), refused),
-            "# srun inherits neither the job's cores nor, after --export=NONE, its variables.",
-            f"export SRUN_CPUS_PER_TASK={cfg.cpus} SLURM_EXPORT_ENV=ALL",
-        ],
-        "teardown": teardown(cfg, submission.folder, last),
+        "setup": setup(cfg, submission, last),
+        # A setup may have put a trap of its own in the place of ours.
+        "teardown": ["end_of_job"],
         "srun_args": cfg.srun or None,
         "additional_parameters": extra,
     }  # fmt: skip

@@ -1,22 +1,26 @@
 """The end of a job's script: who is requeued, and how often SLURM is asked."""
 
 import os
+import signal
 import subprocess
 
 import pytest
 
-from s2m.cluster.script import TRIES, WARNED, teardown
+from s2m.cluster.manifest import Manifest, Submission
+from s2m.cluster.script import TRIES, WARNED, write_script
 from s2m.config.cluster import SlurmCfg
 
 
 @pytest.fixture
 def leave(tmp_path):
-    """Run the end of a script after an exit code; SLURM's commands fail so many times at first."""
+    """Run a script whose work has an exit code; SLURM's commands fail so many times at first."""
 
     def run(code, squeue=0, scontrol=0, state="RUNNING", restarts=None, array=False, **rest):
         last = rest.pop("last", True)
-        cfg = SlurmCfg(max_requeues=2, **rest)
+        ends = rest.pop("ends", code)
+        cfg = SlurmCfg(max_requeues=2, python="true", **rest)
         commands = {
+            "srun": (0, f"exit {code}"),
             "squeue": (squeue, f"echo {state}"),
             "scontrol": (scontrol, ""),
             "sleep": (0, ""),
@@ -34,10 +38,11 @@ def leave(tmp_path):
             job |= {"SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "0"}
         if restarts is not None:
             job["SLURM_RESTART_COUNT"] = str(restarts)
-        script = "\n".join([f"(exit {code})", *teardown(cfg, tmp_path, last)])
+        manifest = Manifest("s2m-a", 1, "root", "", str(tmp_path), "")
+        path = write_script(cfg, Submission(tmp_path, manifest), last=last, environment={})
         environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **job}
-        done = subprocess.run(["bash", "-c", script], env=environment)
-        assert done.returncode == (code if cfg.requeue or last else 0)
+        done = subprocess.run(["bash", path], env=environment)
+        assert done.returncode == (ends if cfg.requeue or last else 0)
         note = tmp_path / "0.exit"
         noted = int(note.read_text()) if note.exists() else None
         asked = {
@@ -97,3 +102,39 @@ def test_below_the_bound_it_is(leave):
 def test_where_requeueing_is_forbidden_the_job_after_it_goes_on(leave, last):
     asked = leave(75, requeue=False, last=last)
     assert asked["squeue"] == asked["scontrol"] == [] and asked["noted"] == 75
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("set -e; false", 1),
+        ("false || exit 7", 7),
+        ("set -u; echo $no_such_variable", 1),
+        ("if then", 2),
+    ],
+)
+def test_a_setup_that_ends_the_script_leaves_a_note(leave, line, code):
+    """Without one the run would be pending, and submitted again, for ever."""
+    asked = leave(0, setup=[line], ends=code)
+    assert asked["srun"] == [] and asked["noted"] == code
+
+
+@pytest.mark.parametrize("line", ["set -e", "set -eu", "trap 'echo bye' EXIT"])
+@pytest.mark.parametrize(("code", "noted"), [(75, None), (1, 1)])
+def test_what_a_setup_does_to_the_shell_changes_no_end(leave, line, code, noted):
+    asked = leave(code, setup=[line])
+    assert asked["noted"] == noted and len(asked["scontrol"]) == (code == 75)
+
+
+@pytest.mark.parametrize("name", ["TERM", "USR2"])
+def test_a_signal_to_the_script_itself_counts_as_a_warning(leave, name):
+    code = 128 + signal.Signals[f"SIG{name}"]
+    asked = leave(0, setup=[f"kill -{name} $$"], ends=code)
+    assert asked["scontrol"] == ["requeue 7"] and asked["noted"] is None
+
+
+def test_a_copy_of_the_code_that_is_refused_leaves_a_note(leave, tmp_path):
+    (tmp_path / "refuses").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "refuses").chmod(0o755)
+    asked = leave(0, setup=[f"true() {{ {tmp_path}/refuses; }}"], ends=1)
+    assert asked["srun"] == [] and asked["noted"] == 1
