@@ -4,9 +4,19 @@ import pwd
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-from s2m.cluster.commands import Job, SlurmError, at, hides_jobs, job_named, listed, settings
+from s2m.cluster.commands import (
+    Job,
+    SlurmError,
+    at,
+    final_states,
+    hides_jobs,
+    job_named,
+    listed,
+    settings,
+)
 from s2m.cluster.manifest import Ledger, Manifest, Submission, me, roots_of
 
 
@@ -174,6 +184,22 @@ class Queue:
                     entry.note(job=job, over=True)
                 elif not manifest.job:
                     entry.note(job=job)
+
+    def has_failed(self, place: Place) -> bool:
+        """Tell whether the accounting has a job, which left no exit code, as failed."""
+        return self._final.get(place.id, "") == "FAILED"
+
+    @cached_property
+    def _final(self) -> dict[str, str]:
+        """How all jobs ended that left no exit code, in one question."""
+        return final_states(
+            (place.id, entry.manifest.name)
+            for ledger in self.ledgers.values()
+            for entry in ledger.entries
+            for index in range(len(entry.manifest.packs))
+            if (place := self._place(entry, index)).id and not (place.job or place.unknown)
+            if entry.exit_code(index) is None
+        )
 
     def has(self, number: str) -> bool | None:
         """Tell whether a job, by its SLURM_JOB_ID, is on a node; None if SLURM does not say."""

@@ -133,7 +133,7 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
     if place and place.unknown and status in (PENDING, STOPPED):
         status = QUEUED
     elif place and status in (PENDING, STOPPED, FAILED) and job is None:
-        dead = _death(folder, place, attempt)
+        dead = _death(folder, place, attempt, queue)
         status, failure = (FAILED, dead) if dead else (status, failure)
     if status == QUEUED:
         last_event = f"waits in the queue: {job.reason if job else place and place.unknown}"
@@ -237,19 +237,26 @@ def _doubt(
     return f"assumed to be running: {attempt}; if it is not, delete {folder.attempt}"
 
 
-def _death(folder: RunFolder, place: Place, attempt: Attempt | None) -> str:
+def _death(
+    folder: RunFolder, place: Place, attempt: Attempt | None, queue: Queue | None
+) -> str:
     """Say how a job ended that has not touched the run; empty if it has, or was told to stop."""
     manifest = place.submission.manifest
     number = manifest.packs[place.index].index(f"{folder.path.parent.name}/{folder.path.name}")
     if (attempt.number if attempt else 0) > manifest.attempts[place.index][number]:
         return ""
     code = place.submission.exit_code(place.index)
-    if code in (None, 0, *ASKED_TO_LEAVE) or folder.stop.exists():
+    if code in (0, *ASKED_TO_LEAVE) or folder.stop.exists():
         return ""
+    how = f"ended with exit code {code}"
+    if code is None:
+        # Its script has not come to its end, or never began: a prolog, a folder for its logs.
+        if queue is None or not queue.has_failed(place):
+            return ""
+        how = "is FAILED in SLURM's accounting, without an exit code,"
     log = place.logs()
     words = last_words(log[1]) if log else ""
-    said = words or "no output"
-    return f"job {place.id} ended with exit code {code} before the run began: {said}"
+    return f"job {place.id} {how} before the run began: {words or 'no output'}"
 
 
 def _describe(event: dict[str, Any]) -> str:

@@ -285,6 +285,32 @@ def test_a_job_that_ended_before_its_run_began_is_a_failure(pretended, tmp_path,
     assert set(states(root).values()) == {"pending"}  # cancelled, say, before they began
 
 
+@pytest.mark.parametrize(
+    ("state", "found"), [("FAILED", "failed"), ("CANCELLED by 0", "pending"), ("", "pending")]
+)
+def test_a_job_that_never_came_to_its_script_is_believed_to_have_failed(
+    pretended, tmp_path, capsys, state, found
+):
+    """After a failed prolog, or without a folder for its logs, only the accounting knows."""
+    root = tmp_path / "runs"
+    launch(root, "seed=1,2")
+    (entry,) = Ledger.read(root).entries
+    asked = pretended / "accounting"
+    lines = [f'[ -z "{state}" ] || echo "1_{i}|{entry.manifest.name}|{state}"' for i in (0, 1)]
+    said = "\n".join(["#!/bin/sh", f'echo "$@" >> {asked}', *lines])
+    (pretended / "sacct").write_text(said)
+    end(pretended)
+    assert set(states(root).values()) == {found}
+    asked.unlink()
+    capsys.readouterr()
+    code = launch(root, "seed=1,2", "dry=true")
+    assert code == 0 and len(asked.read_text().splitlines()) == 1
+    failed = found == "failed"
+    out = capsys.readouterr().out
+    assert ("is FAILED in SLURM's accounting, without an exit code, before the run" in out) is failed
+    assert f"{0 if failed else 2} of 2 runs would be executed" in out
+
+
 def test_where_jobs_cannot_be_requeued_others_wait_to_go_on(pretended, tmp_path):
     root = tmp_path / "runs"
     words = ["+sweep=tested", "cluster.requeue=false", "cluster.chain=2"]
