@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from s2m.console.errors import UserError
@@ -27,6 +27,8 @@ class Job:
     name: str
     state: str
     reason: str
+    elapsed: float | None = None
+    """Seconds since its present start; None if it waits, or SLURM does not say."""
 
     @property
     def waits(self) -> bool:
@@ -119,9 +121,23 @@ def max_array_size(cluster: str = "") -> int:
 
 def listed(*options: str) -> list[Job]:
     """Return jobs of the queue, one for each element of an array."""
-    lines = ask("squeue", "--noheader", "--array", "--format=%i|%A|%j|%T|%r", *options)
-    found = [line.split("|", 4) for line in lines.splitlines() if line.count("|") >= 4]
-    return [Job(*words) for words in found if re.fullmatch(r"\d+(_\d+)?", words[0])]
+    lines = ask("squeue", "--noheader", "--array", "--format=%i|%A|%j|%T|%r|%M", *options)
+    found = [line.split("|") for line in lines.splitlines() if line.count("|") >= 4]
+    jobs = [(Job(*words[:5]), words[5:]) for words in found]
+    return [
+        replace(job, elapsed=None if job.waits else _seconds("".join(time)))
+        for job, time in jobs
+        if re.fullmatch(r"\d+(_\d+)?", job.id)
+    ]
+
+
+def _seconds(time: str) -> float | None:
+    """Read a time as SLURM writes it, 1-02:03:04 or 03:04; None if it is none."""
+    if not re.fullmatch(r"(\d+-)?(\d+:)?\d+:\d+", time.strip()):
+        return None
+    days, _, rest = time.strip().rpartition("-")
+    hours, minutes, seconds = [0, *map(int, rest.split(":"))][-3:]
+    return 86400.0 * int(days or 0) + 3600 * hours + 60 * minutes + seconds
 
 
 def job_named(name: str, *options: str) -> str:

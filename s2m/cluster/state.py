@@ -14,7 +14,13 @@ from s2m.run.files import is_count
 from s2m.run.folder import RunFolder, unfinished
 from s2m.run.journal import Journal
 from s2m.run.lock import Attempt, current_attempt
-from s2m.run.silence import age_of_last_row, silent_for
+from s2m.run.silence import (
+    START,
+    age_before_begin,
+    age_of_last_row,
+    age_of_last_sign,
+    silent_for,
+)
 from s2m.run.status import (
     FAILED,
     FINISHED,
@@ -30,7 +36,7 @@ ASKED_TO_LEAVE = (75, 130, 140, 143)
 """Exit codes of a job that left in good order, or by the signal that asked it to."""
 LONGEST = 1e6
 """Seconds of an iteration that can be believed."""
-COLUMNS = ("state", "level", "iteration", "s/iteration", "end", "last row", "last event")
+COLUMNS = ("state", "level", "iteration", "s/iteration", "end", "last sign", "last event")
 """What every table of runs shows."""
 
 
@@ -67,9 +73,10 @@ class RunState:
     criteria: dict[str, float] = field(default_factory=dict)
     """The newest values of the promotion criteria, by their names in the metrics."""
     age: float | None = None
-    """Seconds since the last row of a run that is learning."""
+    """Seconds since the last sign of a run that is running: a row while it learns, else a line of
+    its log; before it begins, since its job started."""
     silent: float | None = None
-    """Seconds for which it has been silent, if that is many times the time of an iteration."""
+    """Seconds for which it has been silent, if that is too long; unknown of an evaluation."""
 
     def __post_init__(self) -> None:
         """Make what a folder says harmless, once for all who show it."""
@@ -140,8 +147,16 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
     # A job that has just begun may still have the attempt of an earlier one before it.
     begun = attempt if attempt and (attempt.ended is None or status != RUNNING) else None
     seconds = sum(times) / len(times) if times else None
-    learns = status == RUNNING and stages[0] == folder.kind.stage
-    age = age_of_last_row(folder) if learns else None
+    age = silent = None
+    if status == RUNNING:
+        age = age_before_begin(folder, attempt, job.elapsed if job else None)
+        if age is not None:
+            begun, silent = None, age if age > START else None
+        elif begun and stages[0] == folder.kind.stage:
+            age = age_of_last_row(folder)
+            silent = silent_for(begun, age, seconds)
+        elif begun:
+            age = age_of_last_sign(folder)
     return RunState(
         status=status,
         stage=stages[0] if stages else "",
@@ -165,7 +180,7 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
         gpu=begun.gpu if begun else "",
         criteria={name: value for name, value in row.items() if name.startswith(PREFIX)},
         age=age,
-        silent=silent_for(begun, age, seconds) if learns and begun else None,
+        silent=silent,
     )
 
 

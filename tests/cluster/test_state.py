@@ -2,7 +2,9 @@
 
 import json
 import os
+import time
 from dataclasses import asdict, replace
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from unittest import mock
 
@@ -18,10 +20,13 @@ from s2m.config.run import RunCfg
 from s2m.console.errors import UserError
 from s2m.launch import main
 from s2m.run.events import Events
+from s2m.run.files import write_sealed
 from s2m.run.folder import RunFolder
 from s2m.run.identity import run_path
+from s2m.run.journal import Journal
 from s2m.run.kind import total_iterations
-from s2m.run.lock import RunLock
+from s2m.run.lock import RunLock, current_attempt
+from s2m.run.silence import START
 from tests.cluster.jobs import submit
 
 TINY = ["sim=dummy", "budget=demo"]
@@ -72,6 +77,70 @@ def in_state(folder, state, number="70"):
     return inspect(
         folder, 1, Queue([Job("7", number, name, state, "None")], ledgers=[ledger])
     ).status
+
+
+def running(folder, elapsed):
+    """Inspect a run whose job, 7, has been running for so many seconds."""
+    ledger = Ledger.read(folder.path.parent.parent)
+    job = Job("7", "70", ledger.entries[-1].manifest.name, "RUNNING", "None", elapsed)
+    return inspect(folder, 1, Queue([job], ledgers=[ledger]))
+
+
+def last_touched(folder, ago):
+    """Let all that tells of life be so many seconds old."""
+    for path in (folder.journal, folder.attempt, folder.log):
+        if path.exists():
+            os.utime(path, (time.time() - ago,) * 2)
+
+
+def began(folder, ago, ended=True):
+    """Let an attempt in job 70 have begun so many seconds ago."""
+    RunLock.acquire(folder).release()
+    attempt = current_attempt(folder)
+    assert attempt is not None
+    started = (datetime.now(UTC) - timedelta(seconds=ago)).isoformat()
+    ends = attempt.ended if ended else None
+    known = replace(attempt, started=started, host="n1", job="70", ended=ends)
+    write_sealed(folder.attempt, asdict(known))
+
+
+@pytest.mark.parametrize("requeued", [False, True])
+def test_a_job_that_does_not_come_to_its_run_is_silent(folder, requeued):
+    """An import that hangs on a file server: no process of it has signed for the run."""
+    submit([[folder]], job="7")
+    if requeued:  # its first start has ended long ago, or was killed
+        began(folder, 9999)
+        Journal(folder).append(1, {"time/iteration": 1.0})
+    last_touched(folder, 9999)
+    for elapsed, silent in ((START / 2, None), (START + 9, START + 9)):
+        found = running(folder, elapsed)
+        assert (found.status, found.age, found.silent) == ("running", elapsed, silent)
+        assert found.pid == 0 and found.host == ""
+    folder.log.write_text("loading extensions ...")
+    last_touched(folder, 30)
+    found = running(folder, START + 9)
+    assert found.age == pytest.approx(30, abs=9) and found.silent is None
+
+
+def test_an_attempt_of_this_start_has_begun(folder):
+    submit([[folder]], job="7")
+    began(folder, 100, ended=False)
+    last_touched(folder, 50)
+    found = running(folder, START + 9)
+    assert found.host == "n1" and found.silent is None and found.age is None  # no row yet
+    began(folder, 100)  # cancelled in its pack, where others go on
+    assert running(folder, 2 * START).age is None
+
+
+def test_an_evaluation_has_an_age_and_no_bound(folder):
+    submit([[folder]], job="7")
+    began(folder, 5000, ended=False)
+    folder.write_result("train", {"iterations": 1})
+    folder.log.write_text("evaluating 2 sets of episodes\n")
+    last_touched(folder, 3000)
+    found = running(folder, 6000)
+    assert found.stage == "evaluate" and found.silent is None
+    assert found.age == pytest.approx(3000, abs=30)
 
 
 def test_a_run_that_failed_in_a_pack_does_not_wait_for_the_others(folder, monkeypatch):

@@ -177,6 +177,15 @@ def test_the_queue_knows_jobs_by_id_and_name(monkeypatch):
     assert queue.has("8") and not queue.has("9") and not queue.has("7")
 
 
+@pytest.mark.parametrize(
+    ("time", "seconds"),
+    [("0:07", 7), ("12:34", 754), ("1:00:00", 3600), ("2-03:04:05", 183845), ("INVALID", None)],
+)
+def test_the_queue_knows_how_long_a_job_has_been_running(monkeypatch, time, seconds):
+    answer(monkeypatch, f"7|7|s2m-a|RUNNING|None|{time}\n8|8|s2m-b|PENDING|None|0:00\n")
+    assert [job.elapsed for job in commands.listed()] == [seconds, None]
+
+
 def test_an_unanswered_question_is_not_an_empty_queue(monkeypatch):
     answer(monkeypatch, "", code=1)
     queue = Queue.read()

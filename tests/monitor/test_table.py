@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from s2m.cluster.commands import Job
+from s2m.cluster.manifest import Ledger
 from s2m.cluster.queue import Queue
 from s2m.console.errors import UserError
 from s2m.monitor import table
@@ -18,6 +20,7 @@ from s2m.run.files import write_sealed
 from s2m.run.journal import Journal
 from s2m.run.lock import current_attempt
 from tests.analysis.synthetic import Spec, write_run
+from tests.cluster.jobs import submit
 from tests.faults.surroundings import FOREIGNER
 
 RATES = {k: (10 - k, 12 - k) for k in range(1, 6)}
@@ -61,6 +64,18 @@ def test_a_run_that_hangs_is_told_with_what_to_do(tmp_path):
         kill = f"kill -9 {attempt.pid} on {attempt.host}, and the same launch resumes it"
         assert (kill in text and f"s2m.logs {run.path} " in text) is hangs
         assert ("silent for" in build(read_all(survey(tmp_path)), "", str)) is hangs
+
+
+def test_a_job_that_does_not_come_to_its_run_is_told_with_what_to_do(tmp_path, monkeypatch):
+    run = write_run(tmp_path, Spec(state="pending"))
+    name = submit([[run]], job="7").manifest.name
+    job = Job("7", "7", name, "RUNNING", "None", 3600.0)
+    queue = Queue([job], ledgers=[Ledger.read(tmp_path)])
+    monkeypatch.setattr(Queue, "read", lambda *_: queue)
+    text, (found,) = as_text(tmp_path), json.loads(as_json(tmp_path))
+    assert "silent for 1 h" in text and "if it hangs, scancel 7, and the same launch" in text
+    assert (found["status"], found["age"], found["silent"]) == ("running", 3600.0, 3600.0)
+    assert "silent for 1 h" in build(read_all(survey(tmp_path)), "", str)
 
 
 def test_a_folder_that_this_user_may_not_read_is_told(tmp_path):
