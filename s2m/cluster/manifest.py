@@ -20,6 +20,7 @@ from pathlib import Path
 from s2m.console.errors import UserError
 from s2m.run.clock import timestamp
 from s2m.run.files import read_record, write_sealed
+from s2m.run.finding import why_closed
 
 FOLDER = ".slurm"
 """Below the folder of all runs: a folder per submission, and the code that the jobs run."""
@@ -200,7 +201,14 @@ def roots_of(paths: Iterable[Path]) -> list[Path]:
         for path in map(Path.absolute, paths)
         for place in (path, path.parent, path.parent.parent)
     }
-    return [place for place in candidates if (place / FOLDER).is_dir()]
+    return [place for place in candidates if _has_submissions(place)]
+
+
+def _has_submissions(place: Path) -> bool:
+    try:
+        return (place / FOLDER).is_dir()
+    except PermissionError as error:
+        raise UserError(why_closed(place) or f"cannot read {place}: {error.strerror}") from None
 
 
 def me() -> str:

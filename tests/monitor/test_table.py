@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from s2m import status
 from s2m.cluster.commands import Job
 from s2m.cluster.manifest import Ledger
 from s2m.cluster.queue import Queue
@@ -91,6 +92,19 @@ def test_a_folder_that_this_user_may_not_read_is_told(tmp_path):
         place.chmod(mode)
         assert f"cannot read {place}, which belongs to " in output and "chmod -R g+rX" in output
         assert (" pending " in output) is others_are_shown
+
+
+def test_a_closed_folder_that_is_named_itself_is_told(tmp_path, monkeypatch):
+    monkeypatch.undo()  # the queue is looked up there, too
+    closed = write_run(tmp_path, Spec(state="pending")).path.parent
+    for path in (tmp_path, *tmp_path.parents[:3]):
+        path.chmod(path.stat().st_mode | 0o055)
+    mode = closed.stat().st_mode
+    closed.chmod(0o700 if os.getuid() == 0 else 0)
+    output = as_somebody_else(lambda: status.main([str(closed)]))
+    closed.chmod(mode)
+    assert output.startswith(f"cannot read {closed}, which belongs to ")
+    assert "ask for chmod -R g+rX" in output
 
 
 def as_somebody_else(work):
