@@ -17,18 +17,21 @@ where it comes from.
 """
 
 import sys
+from contextlib import suppress
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 from s2m.cluster.cells import expand
 from s2m.cluster.shown import choices, searched, show_config
-from s2m.config.compose import describe, load
+from s2m.config.compose import describe, from_dict, load
+from s2m.config.env import EnvCfg
 from s2m.config.evaluate import EvaluateCfg
 from s2m.config.overrides import require_once, take_flags
 from s2m.config.search import Search, take_search
-from s2m.config.shift import named_shifts
+from s2m.config.shift import named_shifts, shifted
 from s2m.console.errors import UserError, run_command
-from s2m.run.folder import RunFolder, runs_at
+from s2m.run.folder import RunFolder, runs_at, saved
 
 FLAGS = ("--multirun", "--help", "--cfg", "--info")
 
@@ -90,6 +93,7 @@ def _several(words: list[str], search: Search) -> int:
     for word in (word for cell in cells for word in cell):
         if word.partition("=")[0] in ("agent", "store", "task", "sim"):
             raise UserError(f"'{word}': -m evaluates runs in worlds that differ in single settings")
+    _check_shifts(runs, cells, search)
     # Slow to import: help and mistakes come before.
     from s2m.encoders.registry import load_own
     from s2m.stages.robustness import judge_all
@@ -105,6 +109,29 @@ def _several(words: list[str], search: Search) -> int:
         ) from None
     print(write(out))
     return int(left_out > 0)
+
+
+def _check_shifts(runs: list[RunFolder], cells: list[list[str]], search: Search) -> None:
+    """Refuse settings that a run does not have, and values that they cannot have.
+
+    Whether a shift applies to a policy is told later, policy by policy.
+    """
+    worlds: dict[str, EnvCfg] = {}
+    for run in filter(saved, runs):
+        with suppress(UserError):  # said when its policy is opened
+            worlds[run.path.name] = from_dict(run.kind.schema, run.executed()).environment()
+    several = len({world.sim.name for world in worlds.values()}) > 1
+    composed: dict[tuple[str, ...], EvaluateCfg] = {}
+    for (name, world), cell in product(worlds.items(), cells):
+        words = (*cell, f"sim={world.sim.name}")
+        try:
+            if words not in composed:
+                composed[words] = load(EvaluateCfg, [*words], search)
+            shifted(world, composed[words], cell)
+        except UserError as error:
+            raise UserError(
+                f"{name}, sim={world.sim.name}: {error}" if several else error
+            ) from None
 
 
 if __name__ == "__main__":

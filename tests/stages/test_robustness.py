@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from dataclasses import asdict
 
 import pyarrow.parquet as pq
@@ -91,15 +92,36 @@ def test_one_run_under_one_shift_is_named_in_table_and_rows(runs, tmp_path, caps
         (["-m", "run={one}/../young"], "young: without a checkpoint there is nothing to judge"),
         (["-m", "run={one}", "out=a,b"], "out = a, b: allowed is one folder"),
         (["-m", "run={one}", "+shifts=comon"], "shifts 'comon'"),
+        (["-m", "run={one}", "delay.action=1", "task.command.linear_xx=0.8"], "Did you mean 'task"),
+        (["-m", "run={one}", "sim.pauze=1"], "unknown setting 'sim.pauze'"),
+        (["-m", "run={one}", "task.command.linear_x=0.5,fast"], "task.command.linear_x = fast: "),
+        (["-m", "run={one}", "delay.action=0,99"], "delay.action = 99: allowed 0 to 50"),
         (["run={one}", "delay.action=1", "store=true"], "store = true: faults, delays"),
         (["run={one}", "sim.ball.rolling=1"], "setting 'sim.ball"),
         (["agent=lqr", "delay.observation=1"], "delay.observation: reference agents see"),
     ],
 )
-def test_mistakes_are_one_line(runs, words, line):
+def test_mistakes_are_one_line(runs, tmp_path, monkeypatch, words, line):
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError) as error:
         main([word.format(one=runs / "one") for word in words])
-    assert line in str(error.value)
+    assert line in str(error.value) and "\n" not in str(error.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_setting_of_another_simulator_names_the_run_that_lacks_it(runs, tmp_path, monkeypatch):
+    """Nothing is judged before, and torch is not waited for."""
+    monkeypatch.setitem(sys.modules, "s2m.stages.robustness", None)
+    other = RunFolder.create(tmp_path / "x" / "other", asdict(load(RunCfg, ["budget=demo"])))
+    (other.checkpoints / "000000001.pt").touch()
+    words = [
+        f"run={other.path},{runs / 'one'}",
+        "sim.ball.rolling=0.001",
+        f"out={tmp_path / 'out'}",
+    ]
+    with pytest.raises(UserError, match="^one, sim=dummy: unknown setting 'sim.ball.rolling'"):
+        main(["-m", *words])
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_shift_that_a_policy_cannot_meet_is_left_out_by_name(runs, tmp_path, capsys):
