@@ -64,7 +64,7 @@ def make_plan(
 
 def create_folders(plan: Plan) -> None:
     """Freeze config and code of every cell that is due, and forget that it was to stop."""
-    code = code_state(ROOT, outside={Path(cell.cfg.root) for cell in plan})
+    code = code_state(ROOT)
     twin = None
     for cell in plan:
         if cell.due():

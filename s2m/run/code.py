@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Collection
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -29,10 +29,14 @@ class CodeState:
     patch: str = ""
 
 
-def code_state(root: Path, outside: Collection[Path] = ()) -> CodeState:
+LAUNCHED = (".launch.lock", ".slurm")
+"""What a launch puts into its folder of runs."""
+
+
+def code_state(root: Path) -> CodeState:
     """Return the state of the code below `root`; an empty one where git knows nothing about it.
 
-    Folders that lie `outside` of the code, as those of runs do, change nothing about it.
+    Folders of runs are no part of it, wherever they lie and whoever launched into them.
 
     The patch covers changed tracked files and untracked text files. Those it leaves out (secret by
     their name, binary, large, too many) are named in its first lines, which git skips.
@@ -41,9 +45,13 @@ def code_state(root: Path, outside: Collection[Path] = ()) -> CodeState:
     # An exported tree may lie inside some other repository, whose commit says nothing.
     if commit is None or not _git(root, "ls-files", "-z", "--", "."):
         return CodeState()
-    code = [".", *_without(root, outside)]
-    changed = _names(root, "diff", "--name-only", "-z", "--relative", "HEAD", "--", *code)
-    untracked = _names(root, "ls-files", "--others", "--exclude-standard", "-z", "--", *code)
+    changed = _names(root, "diff", "--name-only", "-z", "--relative", "HEAD", "--", ".")
+    untracked = _names(root, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
+    archived = _names(root, "ls-files", "-z", "--", ":(glob)**/run.json")
+    runs = _folders_of_runs([*untracked, *archived])
+    changed, untracked = (
+        [name for name in names if runs.isdisjoint(_above(name))] for names in (changed, untracked)
+    )
     tracked = [name for name in changed if not is_secret(name)]
     fresh = [name for name in untracked if not is_secret(name) and _is_text(root / name)][:MOST]
     parts = [
@@ -58,14 +66,27 @@ def code_state(root: Path, outside: Collection[Path] = ()) -> CodeState:
     return CodeState(commit.strip(), bool(changed or untracked), "".join(parts))
 
 
-def _without(root: Path, folders: Collection[Path]) -> list[str]:
-    """Return what git must be told to leave folders out."""
-    inside = [folder.resolve() for folder in folders]
-    return [
-        f":(exclude,literal){folder.relative_to(root.resolve())}"
-        for folder in inside
-        if folder.is_relative_to(root.resolve()) and folder != root.resolve()
-    ]
+def _folders_of_runs(names: Iterable[str]) -> set[str]:
+    """Return the folders that launches wrote to, and those of experiments in any other place.
+
+    A folder of runs may be the checkout itself: then only what a launch puts there is left out.
+    """
+    found = set()
+    for name in names:
+        *above, last = name.split("/")
+        marks = [place for place, part in enumerate([*above, last]) if part in LAUNCHED]
+        if marks:
+            found.add("/".join(above[: marks[0]]) or name)
+        elif last == "run.json" and len(above) > 1:
+            found.add("/".join(above[:-1]))
+    return found
+
+
+def _above(name: str) -> Iterator[str]:
+    """Yield a file's name and those of the folders that it lies in."""
+    while name:
+        yield name
+        name = name.rpartition("/")[0]
 
 
 _DIFF = (

@@ -10,8 +10,10 @@ import pytest
 
 from s2m.config.compose import load
 from s2m.config.run import RunCfg
+from s2m.config.search import ROOT
 from s2m.console.errors import UserError
 from s2m.launch import main
+from s2m.monitor.index import NAME
 from s2m.monitor.survey import survey
 from s2m.run.folder import find_runs
 from s2m.run.journal import Journal
@@ -47,6 +49,29 @@ def test_what_cannot_change_a_result_does_not_change_the_identity(tmp_path):
     assert a.identity.signature == b.identity.signature
     main([*TINY, f"root={tmp_path / 'a'}", "ppo.gamma=0.98"])
     assert len({run.identity.signature for run in find_runs(tmp_path / "a")}) == 2
+
+
+def test_runs_inside_the_checkout_are_no_part_of_their_code(tmp_path, monkeypatch):
+    """Their patch would hold all runs before them, and every run would count as changed code."""
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    (tmp_path / "code.py").touch()
+    for words in (["init", "-q"], ["add", "code.py"], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *words], check=True)
+    monkeypatch.setattr("s2m.cluster.plan.ROOT", tmp_path)
+    for seed, root in enumerate(("mine", "mine", "other")):
+        assert main([*TINY, f"root={tmp_path / root}", f"seed={seed}"]) == 0
+    runs = list(find_runs(tmp_path / "mine")) + list(find_runs(tmp_path / "other"))
+    assert [(run.identity.dirty, run.patch.exists()) for run in runs] == 3 * [(False, False)]
+    (tmp_path / "code.py").write_text("changed = True\n")
+    assert main([*TINY, f"root={tmp_path / 'other'}", "seed=3"]) == 0
+    *_, last = sorted(find_runs(tmp_path / "other"), key=lambda run: run.identity.seed)
+    assert last.identity.dirty and last.patch.read_text().count("diff --git") == 1
+
+
+def test_what_status_keeps_is_ignored_by_git():
+    """`python -m s2m.status results/desktop` would change the checkout."""
+    place = ROOT / "results" / "desktop" / NAME
+    assert subprocess.run(["git", "-C", str(ROOT), "check-ignore", "-q", place]).returncode == 0
 
 
 def until_stopped(command, root, after):

@@ -31,13 +31,33 @@ def test_a_clean_tree(repository):
     assert code_state(repository) == CodeState(git(repository, "rev-parse", "HEAD"), False, "")
 
 
-def test_folders_of_runs_are_no_part_of_the_code(repository, tmp_path):
-    runs = repository / "my *runs"
-    runs.mkdir()
-    (runs / "run.json").write_text("{}\n")
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["my *runs/.launch.lock", "my *runs/notes.txt", "my *runs/x/pfds/journal.jsonl"],
+        ["deep/er/.slurm/code/x/s2m/launch.py", "deep/er/x/pfds/journal.jsonl"],
+        ["copied/x/pfds/run.json", "copied/x/pfds/journal.jsonl"],
+        [".launch.lock", "x/pfds/run.json", "x/pfds/run.log"],
+        ["archive/x/pfds/evaluate.json", "archive/x/pfds/late.txt"],
+    ],
+)
+def test_folders_of_runs_are_no_part_of_the_code(repository, names):
+    archived = repository / "archive" / "x" / "pfds" / "run.json"
+    archived.parent.mkdir(parents=True)
+    archived.write_text("{}\n")
+    (archived.parent / "evaluate.json").write_text("{}\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "archive")
+    for name in names:
+        (repository / name).parent.mkdir(parents=True, exist_ok=True)
+        (repository / name).write_text("text\n")
     clean = CodeState(git(repository, "rev-parse", "HEAD"), False, "")
-    assert code_state(repository).dirty
-    assert code_state(repository, {runs, tmp_path / "others", repository}) == clean
+    assert code_state(repository) == clean
+    (repository / "train.py").write_text("lr = 2\n")
+    (repository / "x.py").write_text("x = 1\n")
+    state = code_state(repository)
+    assert state.dirty and "text" not in state.patch
+    assert "+lr = 2" in state.patch and "+x = 1" in state.patch
 
 
 def test_the_patch_gives_the_code_back(repository, tmp_path):
