@@ -49,6 +49,7 @@ def main(words: list[str]) -> int:
         return 0
     sweep = expand(words, search)
     if not flags.multirun and len(sweep.cells) > 1:
+        load(RunCfg, sweep.cells[0], search)  # a misspelt setting is told first
         raise UserError(
             "the command names several runs: add -m to run them all, "
             """or put a value with a comma in quotes: 'root="a,b"'"""

@@ -176,8 +176,18 @@ def _leaves(parent: DictConfig, prefix: str = "") -> Iterator[str]:
             yield f"{prefix}{name}"
 
 
-ALIASES = {"lr": "learning_rate", "lambda": "lam", "gae_lambda": "lam", "envs": "num_envs"}
-"""What others call settings."""
+ALIASES = {
+    "batch_size": "mini_batches", "clip_coef": "ppo.clip", "clip_param": "ppo.clip",
+    "clip_range": "ppo.clip", "desired_kl": "kl_target", "ent_coef": "ppo.entropy",
+    "entropy_coef": "ppo.entropy", "envs": "num_envs", "gae_lambda": "lam",
+    "init_noise_std": "init_std", "lambda": "lam", "lr": "learning_rate",
+    "max_iterations": "budget.iterations", "n_envs": "num_envs", "n_epochs": "epochs",
+    "n_steps": "steps", "num_learning_epochs": "epochs", "num_mini_batches": "mini_batches",
+    "num_minibatches": "mini_batches", "num_steps": "steps", "num_steps_per_env": "steps",
+    "target_kl": "kl_target", "update_epochs": "epochs",
+    "value_loss_coef": "ppo.value", "vf_coef": "ppo.value",
+}  # fmt: skip
+"""What others call settings, with the group where several have one of that name."""
 
 
 def _meant(key: str, names: Iterable[str]) -> str:
@@ -186,7 +196,8 @@ def _meant(key: str, names: Iterable[str]) -> str:
     Of several, one in the group that the key names counts; nothing if that does not decide.
     """
     group, _, last = key.rpartition(".")
-    found = [name for name in names if name.rpartition(".")[2] in (last, ALIASES.get(last))]
+    ends = tuple(f".{name}" for name in (last, ALIASES.get(last)) if name)
+    found = [name for name in names if f".{name}".endswith(ends)]
     inside = [name for name in found if name.rpartition(".")[0] == group]
     return (inside or found)[0] if len(inside or found) == 1 else ""
 

@@ -85,6 +85,18 @@ def require_once(words: Sequence[str], swept: bool = False) -> None:
 
 SHORT = {"--multirun": "-m", "--help": "-h", "--info": "-i", "--cfg": "-c"}
 """Options that have a letter, as in Hydra."""
+_INSTEAD = {
+    ("-cn", "--config-name"):
+        "there is one config: choose a file per group (encoder=pfds budget=demo), or a sweep "
+        "(+sweep=NAME)",
+    ("-cd", "-cp", "--config-path"):
+        "write --config-dir DIR, a folder of your own groups, sweeps and encoders",
+    ("-p", "--package"): "--cfg job prints the whole config",
+    ("--hydra-help",): "--help lists groups, sweeps and settings",
+    ("-sc", "--shell-completion"): 'write eval "$(register-python-argcomplete s2m)"',
+}  # fmt: skip
+OF_HYDRA = {option: instead for options, instead in _INSTEAD.items() for option in options}
+"""Options of Hydra that do not exist here, and what to use instead."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -97,6 +109,9 @@ def take_flags(words: Sequence[str], own: Sequence[str]) -> tuple[argparse.Names
 
     Any other option is refused: it would be taken and not heard.
     """
+    for option in (word.partition("=")[0] for word in words):
+        if option in OF_HYDRA:
+            raise UserError(f"'{option}' is an option of Hydra: {OF_HYDRA[option]}")
     parser = _Parser(add_help=False, allow_abbrev=False)
     for name in own:
         names = [SHORT[name], name] if name in SHORT else [name]

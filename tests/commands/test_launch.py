@@ -154,6 +154,22 @@ def test_a_comma_in_the_root_is_told_apart_from_several_runs(tmp_path, capsys):
     assert "1 of 1 runs would be executed" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["-cn", "foo"], "'-cn' is an option of Hydra: .* choose a file per group .*sweep=NAME"),
+        (["--config-name=foo"], "'--config-name' is an option of Hydra: there is one config"),
+        (["-cd", "mine"], "'-cd' is an option of Hydra: write --config-dir DIR"),
+        (["--config-path", "conf"], "'--config-path' is an option of Hydra: write --config-dir"),
+        (["seeds=1,2"], "unknown setting 'seeds'. Did you mean 'seed'"),
+        (["seed=1,2"], "the command names several runs: add -m"),
+    ],
+)
+def test_habits_and_typos_are_told_by_name(words, line):
+    with pytest.raises(UserError, match=f"^{line}"):
+        main(words)
+
+
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="cannot write to the folder of runs .*: File exists"):

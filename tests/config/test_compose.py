@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from s2m.config.compose import load
+from s2m.config.compose import ALIASES, load, settings
 from s2m.config.distill import StudentCfg
 from s2m.config.run import RunCfg
 from s2m.config.search import CONF, REPOSITORY
@@ -141,10 +141,24 @@ def test_a_workstation_learns_as_the_paper_from_fewer_samples():
         ("gamma=1", "ppo.gamma"),
         ("num_envs=8", "budget.num_envs"),
         ("ppo.gama=1", "ppo.gamma"),
+        ("clip_range=0.1", "ppo.clip"),
+        ("ppo.ent_coef=0", "ppo.entropy"),
+        ("entropy_coef=0", "ppo.entropy"),
+        ("ppo.vf_coef=1", "ppo.value"),
+        ("n_steps=24", "budget.steps"),
+        ("ppo.batch_size=4", "ppo.mini_batches"),
+        ("max_iterations=9", "budget.iterations"),
+        ("seeds=1", "seed"),
     ],
 )
 def test_a_setting_is_found_by_what_others_call_it_or_without_its_group(word, meant):
     assert f"Did you mean '{meant}'?" in refused(word)
+
+
+def test_every_other_name_means_one_setting():
+    names = [name for name, _, _ in settings(RunCfg())]
+    for alias, name in ALIASES.items():
+        assert sum(f".{known}".endswith(f".{name}") for known in names) == 1, alias
 
 
 def test_of_several_settings_of_a_name_none_is_guessed():
