@@ -10,14 +10,17 @@ import argparse
 import shutil
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from s2m.console.errors import UserError, run_command
-from s2m.run import checkpoint
 from s2m.run.folder import FILES, RunFolder, find_runs
 from s2m.run.journal import Journal
 from s2m.run.kind import STUDENT
 from s2m.run.metrics import write_table
 from s2m.run.status import FAILED, FINISHED, status_of
+
+if TYPE_CHECKING:
+    from s2m.run.checkpoint import State
 
 
 def archive(runs: Path, out: Path, seed: int | None) -> tuple[list[Path], list[Path]]:
@@ -48,6 +51,8 @@ def archive(runs: Path, out: Path, seed: int | None) -> tuple[list[Path], list[P
 
 def _copy(folder: RunFolder, place: Path, acts: bool) -> None:
     """Write the archive of one run afresh, then replace an older one with it."""
+    from s2m.run import checkpoint  # slow to import: torch comes with it
+
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=".new-") as name:
         new = RunFolder(Path(name) / place.name)
@@ -64,7 +69,7 @@ def _copy(folder: RunFolder, place: Path, acts: bool) -> None:
         new.path.rename(place)
 
 
-def _policy(state: checkpoint.State) -> checkpoint.State:
+def _policy(state: "State") -> "State":
     """Return what acts: the network of a student, or the actor of a teacher."""
     if "student" in state:
         return {"student": state["student"]}

@@ -52,12 +52,13 @@ def _attempt(folder, progress, mirror) -> str:
 
 
 if __name__ == "__main__":
-    from s2m.sim.isaaclab_app import leave
-
     print_anything()
     try:
         code = main(sys.argv[1:])
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         code = 2
-    leave(code)
+    # Whatever started the Omniverse application came by this module, which imports torch.
+    if isaaclab := sys.modules.get("s2m.sim.isaaclab_app"):
+        isaaclab.leave(code)
+    sys.exit(code)

@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 PROGRAM = """
 import sys
@@ -33,6 +36,24 @@ sys.exit(", ".join(heavy) or 0)
 def test_help_and_mistakes_come_at_once():
     done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = [
+    *sorted(f"s2m.{path.stem}" for path in (ROOT / "s2m").glob("[a-z]*.py")),
+    "analysis.archive", "analysis.compare", "analysis.make_tables", "analysis.publish",
+    "analysis.robustness", "analysis.why",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command_comes_without_torch(command):
+    """Run as a program: what stands below `__main__` is imported, too."""
+    python = [sys.executable, "-X", "importtime", "-m", command, "--help"]
+    done = subprocess.run(python, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0 and done.stdout
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "encodings" in imported and not imported & {"torch", "mujoco", "wandb", "pandas"}
 
 
 AGAIN = """

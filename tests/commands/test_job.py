@@ -1,9 +1,13 @@
 """What an attempt leaves behind when it fails."""
 
 import os
+import runpy
 import subprocess
 import sys
 from dataclasses import asdict, replace
+from types import SimpleNamespace
+
+import pytest
 
 from s2m import job
 from s2m.run.events import Events
@@ -28,6 +32,18 @@ def test_a_failure_is_charged_to_the_attempt(tmp_path, monkeypatch):
     assert job.main([str(folder.path)]) == CODES[FAILED]
     (event,) = failures(folder)
     assert (event["attempt"], event["reason"]) == (1, "OSError: the disk is gone")
+
+
+def test_an_application_that_was_started_ends_the_process(monkeypatch):
+    """Isaac Lab's would hang, or turn the exit code into 0."""
+    app = SimpleNamespace(leave=lambda code: sys.exit(f"left with {code}"))
+    monkeypatch.setattr(sys, "argv", ["s2m.job", "nowhere"])
+    for modules, said in (({"s2m.sim.isaaclab_app": app}, "left with 2"), ({}, "2")):
+        monkeypatch.delitem(sys.modules, "s2m.sim.isaaclab_app", raising=False)
+        for name, module in modules.items():
+            monkeypatch.setitem(sys.modules, name, module)
+        with pytest.raises(SystemExit, match=f"^{said}$"):
+            runpy.run_path(job.__file__, run_name="__main__")
 
 
 def test_a_failure_that_cannot_be_recorded_is_one_nevertheless(tmp_path, monkeypatch):
