@@ -2,7 +2,9 @@
 
 import re
 
+import numpy as np
 import pytest
+from pyarrow import parquet
 
 from analysis import why
 from analysis.build import main
@@ -56,6 +58,16 @@ def test_the_tables_of_why_are_those_of_its_archive(tmp_path):
     assert shown
     for kind, name in shown:
         assert section(why.PAGE, f"{kind} {name}") == read(tmp_path, kind, name), name
+
+
+def test_the_runs_of_both_line_searches_are_those_of_their_archive(tmp_path):
+    runs, page = ROOT / "results" / "solver", ROOT / "docs" / "task.md"
+    assert main(["--runs", str(runs), "--by", "sim.line_search", "--out", str(tmp_path)]) == 0
+    assert section(page, "table runs") == read(tmp_path, "table", "runs")
+    for folder in find_runs(runs):
+        wrong = np.mean(parquet.read_table(folder.metrics)["sim/unsolved"].to_numpy())
+        solved = folder.config()["sim"]["line_search"] == 50
+        assert wrong == 0 if solved else f"is {wrong:.2f} on average with 20" in page.read_text()
 
 
 def test_the_archive_is_small_and_of_one_code(tables):
