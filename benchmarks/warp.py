@@ -70,7 +70,7 @@ def paths() -> Lines:
     )  # fmt: skip
     for agent in ("zero", "lqr"):
         for k in LEVELS:
-            (here, _), (there, capped) = (_path(cfg, agent, k) for cfg in ENGINES.values())
+            (here, _), (there, capped) = (closed_loop(cfg, agent, k) for cfg in ENGINES.values())
             inside, beyond = [], [torch.zeros(1)]
             for step, other in zip(here, there, strict=True):
                 apart = 1000 * (step.place - other.place)[:, :k].norm(dim=-1)
@@ -96,20 +96,23 @@ class Seen(NamedTuple):
     alive: torch.Tensor
 
 
-def _path(cfg: MujocoPhysicsCfg, agent: str, k: int) -> tuple[list[Seen], float]:
+def closed_loop(
+    cfg: MujocoPhysicsCfg, agent: str, k: int, steps: int = STEPS, paths: int = PATHS
+) -> tuple[list[Seen], float]:
     """Return what is seen after every step, and the share of steps that were not solved."""
-    task = TaskCfg(episode_steps=STEPS + 1)
+    task = TaskCfg(episode_steps=steps + 1)
     env = TransportEnv(
-        EnvCfg(num_envs=PATHS, seed=7, sim=cfg, task=task),
-        balls=torch.full((PATHS,), k),
+        EnvCfg(num_envs=paths, seed=7, sim=cfg, task=task),
+        balls=torch.full((paths,), k),
         once=True,
     )
-    act, alive = AGENTS[agent](env), torch.ones(PATHS, dtype=torch.bool)
+    act, alive = AGENTS[agent](env), torch.ones(paths, dtype=torch.bool)
     seen, unsolved = [], 0.0
-    for _ in range(STEPS):
+    for _ in range(steps):
         env.step(act())
         alive = alive & ~env.outcome.terminated
-        unsolved += env.sim.unsolved.item() / STEPS
+        if env.sim.unsolved is not None:
+            unsolved += env.sim.unsolved.item() / steps
         seen.append(Seen(env.state.ball_position.double(), env.state.ball_contact, alive))
     env.close()
     return seen, unsolved

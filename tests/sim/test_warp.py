@@ -4,13 +4,14 @@ import gc
 import importlib
 import shutil
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from types import SimpleNamespace
 
 import mujoco
 import pytest
 import torch
 
+from benchmarks.warp import closed_loop
 from s2m import audit
 from s2m.config.compose import load
 from s2m.config.env import EnvCfg
@@ -318,3 +319,21 @@ def test_a_film_is_made_with_mujoco(tmp_path, capsys, monkeypatch):
     replay(["agent=zero", "sim=warp", "sim.ball.mass=0.1", f"out={tmp_path}/a.png"])
     assert "filmed with sim=mujoco" in capsys.readouterr().out
     assert isinstance(seen[0], MujocoCfg) and seen[0].ball.mass == 0.1
+
+
+@pytest.mark.slow
+def test_paths_in_closed_loop_are_those_of_mujoco_in_c():
+    """Errors of a step would add up in 200: a rolling friction ten per cent off is seen."""
+
+    def apart(other):
+        steps = zip(seen, closed_loop(other, "lqr", 3, steps=200, paths=4)[0], strict=True)
+        return max((one.place - two.place)[:, :3].norm(dim=-1).max().item() for one, two in steps)
+
+    there = WarpCfg(device="cpu")
+    here = there.same_physics(MujocoCfg)
+    seen, unsolved = closed_loop(here, "lqr", 3, steps=200, paths=4)
+    assert unsolved == 0 and seen[-1].alive.all() and seen[-1].contact[:, :3].all()
+    assert (seen[-1].place - seen[0].place)[:, :3].norm(dim=-1).min() > 5e-4  # they roll
+    assert apart(there) < 1e-4
+    ball = replace(here.ball, rolling=1.1 * here.ball.rolling)
+    assert apart(replace(here, ball=ball)) > 1e-4
