@@ -17,6 +17,7 @@ from analysis.stats.survival import logrank
 from analysis.study import make_study
 from analysis.tables.formats import p_value
 from s2m.run.folder import find_runs, unfinished
+from s2m.run.journal import Journal
 from s2m.run.rates import Count
 
 RUNS = ROOT / "results" / "desktop"
@@ -107,3 +108,12 @@ def test_the_typed_comparison_of_slots_is_that_of_the_archives():
     said = page[page.index("Permutation is a harder input for Branch-MLP") :]
     found = re.findall(r"p = ([0-9.]+[0-9])", said)[:4]
     assert found == [p_value(p) for p in (*tests, logrank(*times))]
+
+
+def test_every_step_of_why_was_solved():
+    """Unsolved steps are why 0.1.0's runs could not be compared with later ones."""
+    runs = list(find_runs(WHY))
+    assert runs
+    for run in runs:
+        unsolved = Journal(run).read()["sim/unsolved"]
+        assert len(unsolved) and (unsolved == 0).all(), run.path
