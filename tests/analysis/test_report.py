@@ -1,6 +1,7 @@
 """The report in a real browser: whole, quiet, without the network, on a phone and on paper."""
 
 import os
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from analysis.report import build
 from analysis.tables.every import every_table
 from tests.analysis import browser
-from tests.analysis.synthetic import Spec
+from tests.analysis.synthetic import GOOD, Spec
 
 WIDTH = "document.documentElement.scrollWidth"
 DRAWN = "document.querySelector('.chart[data-drawn]')"
@@ -78,6 +79,18 @@ def test_a_demo_says_first_that_its_numbers_mean_nothing(study_of, tmp_path):
     study = study_of(Spec(budget="demo", state="pending"))
     text = build(study, every_table(study), [], ["none"], "x", tmp_path)
     assert text.index('role="alert"') < text.index('class="answer"')
+
+
+def test_a_demo_has_rows_only_of_what_was_launched(study_of, tmp_path):
+    specs = (Spec(variant, budget="demo", rates=GOOD) for variant in ("pfds", "dshc"))
+    study = study_of(*specs)
+    tables = every_table(study)
+    assert [line.cells[0].text for line in tables[0].lines] == ["DSHC", "PFDS"]
+    page = build(study, tables, [], ["none"], "x", tmp_path)
+    text = re.sub(r"<(script|style).*?</\1>", "", page, flags=re.S)
+    for absent in ("0/0", "pending", "Branch-MLP"):
+        at = text.find(absent)
+        assert at < 0, text[at - 80 : at + 80]
 
 
 def test_names_from_outside_cannot_break_the_page(study_of, tmp_path):

@@ -33,6 +33,15 @@ def test_a_run_gets_a_folder_named_by_variant_seed_and_signature(tmp_path, capsy
     assert f"finished: {run.path}" in capsys.readouterr().out
 
 
+def test_a_run_in_the_foreground_keeps_its_lines(tmp_path, capsys):
+    main([*TINY, f"root={tmp_path}"])
+    (run,) = find_runs(tmp_path)
+    said = run.log.read_text()
+    assert "level 1, iteration 6/6" in said and f"finished: {run.path}" in said
+    shown = capsys.readouterr().out
+    assert all(line in shown for line in said.splitlines())
+
+
 def test_the_same_command_again_trains_nothing(tmp_path):
     words = [*TINY, f"root={tmp_path}"]
     main(words)
