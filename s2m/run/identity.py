@@ -39,11 +39,13 @@ def decisive(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _decisive(values: Mapping[str, Any], defaults: Any) -> dict[str, Any]:
-    rules, plain = {item.name: item.metadata for item in fields(defaults)}, asdict(defaults)
+    rules = {item.name: item.metadata for item in fields(defaults)}
     kept = {}
     for key, value in values.items():
         rule = rules.get(key, {})
-        if not rule.get("decides", True) or (rule.get("since") and value == plain[key]):
+        if not rule.get("decides", True):
+            continue
+        if rule.get("since") and value == _plain(getattr(defaults, key)):
             continue
         if isinstance(value, dict) and key in rules:
             section = getattr(defaults, key)
@@ -53,6 +55,10 @@ def _decisive(values: Mapping[str, Any], defaults: Any) -> dict[str, Any]:
                 value = _decisive(value, section)
         kept[key] = value
     return kept
+
+
+def _plain(default: Any) -> Any:
+    return asdict(default) if is_dataclass(default) and not isinstance(default, type) else default
 
 
 def _canonical(value: Any, name: str) -> Any:

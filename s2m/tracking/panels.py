@@ -96,7 +96,8 @@ def thresholds(curriculum: dict[str, Any], level: int) -> dict[str, float]:
     """Return the thresholds of a level; the last level shows those before it."""
     found = {}
     for name in CRITERIA:
-        limit = curriculum.get(name, getattr(CurriculumCfg(), name))
+        # The default is made only where it is needed: a config that is complete asks a lot.
+        limit = curriculum[name] if name in curriculum else getattr(CurriculumCfg(), name)
         value = limit[min(level, len(limit)) - 1] if isinstance(limit, list) else limit
         found[f"{THRESHOLD}{name}"] = float(value)
     return found

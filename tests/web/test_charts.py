@@ -3,8 +3,9 @@
 import base64
 
 import numpy as np
+import pytest
 
-from s2m.web.charts import POINTS, Point, Series, Style, curves, points
+from s2m.web.charts import POINTS, Point, Series, Style, _summary, curves, points
 
 STYLES = [Style("a", "#000000"), Style("b", "#ff0000", dashed=True), Style("unused", "#00ff00")]
 
@@ -86,3 +87,13 @@ def test_points_have_the_median_and_the_range_of_their_group():
     row = chart.data["rows"][1]
     assert row["middles"] == [[1, 0.2, 0.4, 0.9, 3]]
     assert row["dots"][0] == [1, 0.2, "b s0"]
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_the_summary_of_the_seeds_is_numpys(step):
+    generator = np.random.default_rng(0)
+    values = generator.normal(size=(6, 200)).round(1)
+    values[generator.random(values.shape) < 0.3] = np.nan
+    values = values[:, np.isfinite(values).sum(axis=0) >= 3]
+    ways = np.nanpercentile(values, [0, 50, 100], axis=0, method="lower" if step else "linear")
+    np.testing.assert_allclose(_summary(values, step), ways, rtol=1e-12, atol=1e-12)
