@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from analysis.cohort import Cohort
+from analysis.figures.fonts import lean_fonts
 from analysis.frames import POINTS, Run
 from analysis.study import Study
 from analysis.tables.formats import THOUSANDS
@@ -56,20 +57,25 @@ def render(drawing: Drawing) -> dict[str, bytes]:
     """Paint a figure at full width and return its files by format."""
     with matplotlib.rc_context(fname=STYLE):
         figure = _laid_out(drawing)
-        pdf, svg, png = (io.BytesIO() for _ in range(3))
-        FigureCanvasPdf(figure).print_pdf(pdf, metadata=_METADATA["pdf"])
+        svg, png = io.BytesIO(), io.BytesIO()
+        pdf = _pdf(figure)
         said = {"Title": drawing.title, "Description": drawing.caption}
         FigureCanvasSVG(figure).print_svg(svg, metadata=_METADATA["svg"] | said)
         figure.set_dpi(PNG_DPI)
         FigureCanvasAgg(figure).print_png(png, metadata=_METADATA["png"])
-    return {"pdf": pdf.getvalue(), "svg": svg.getvalue(), "png": png.getvalue()}
+    return {"pdf": pdf, "svg": svg.getvalue(), "png": png.getvalue()}
 
 
 def render_half(drawing: Drawing) -> bytes:
     """Paint a figure at half of the text width and return it as PDF, as a paper takes it."""
-    pdf = io.BytesIO()
     with half_width():
-        FigureCanvasPdf(_laid_out(drawing)).print_pdf(pdf, metadata=_METADATA["pdf"])
+        return _pdf(_laid_out(drawing))
+
+
+def _pdf(figure: Figure) -> bytes:
+    pdf = io.BytesIO()
+    with lean_fonts():
+        FigureCanvasPdf(figure).print_pdf(pdf, metadata=_METADATA["pdf"])
     return pdf.getvalue()
 
 

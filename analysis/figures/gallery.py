@@ -1,9 +1,11 @@
 """The figures of a study on disk: painted once, and again when what they show has changed."""
 
+import gc
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -30,11 +32,12 @@ def draw(study: Study, tables: Sequence[Table], out: Path, watch: Callable) -> l
 
     stamp.unlink(missing_ok=True)
     drawings, pictures = every_figure(study), []
-    for drawing in watch(drawings, len(drawings), "drawing"):
-        files = render(drawing) | {"half": render_half(drawing)}
-        for kind, data in files.items():
-            (out / figure_file(drawing.name, kind)).write_bytes(data)
-        pictures.append(picture(drawing, files))
+    with _only_figures_collected():
+        for drawing in watch(drawings, len(drawings), "drawing"):
+            files = render(drawing) | {"half": render_half(drawing)}
+            for kind, data in files.items():
+                (out / figure_file(drawing.name, kind)).write_bytes(data)
+            pictures.append(picture(drawing, files))
     sums = {name: _sum((out / name).read_bytes()) for one in pictures for name in one.files}
     said = [
         {"name": p.name, "title": p.title, "caption": p.caption, "runs": list(p.runs)}
@@ -42,6 +45,19 @@ def draw(study: Study, tables: Sequence[Table], out: Path, watch: Callable) -> l
     ]
     stamp.write_text(json.dumps({"mark": mark, "files": sums, "figures": said}) + "\n")
     return pictures
+
+
+@contextmanager
+def _only_figures_collected() -> Iterator[None]:
+    """Let the garbage collector look at what figures leave behind, and not at all the rest.
+
+    Figures are full of cycles, so it runs often; modules and the study would be searched each time.
+    """
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _read_back(stamp: Path, mark: str, out: Path) -> list[Picture] | None:
