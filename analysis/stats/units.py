@@ -10,6 +10,7 @@ from scipy.special import stdtr
 
 from analysis.stats.contrasts import contrast
 from analysis.stats.survival import AT_ONCE, DRAWN, is_exact
+from s2m.run.rates import Count
 
 Values = Sequence[float] | np.ndarray
 """One number per run."""
@@ -71,24 +72,48 @@ def _error(cells: Sequence[Sequence[float]], weights: Sequence[float]) -> float:
 
 
 def power(
-    a: Values,
-    b: Values,
-    seeds: int,
-    alpha: float,
-    bounds: tuple[float, float] = (-math.inf, math.inf),
-    studies: int = STUDIES,
+    a: Sequence[Count], b: Sequence[Count], seeds: int, alpha: float, studies: int = STUDIES
 ) -> float:
     """Return how often `seeds` runs per side would give a permutation p of at most alpha.
 
-    A simulation: either side is normal with the mean and spread of the runs at hand, cut at the
-    bounds of what there can be. Few runs know their spread badly, and so is the power known.
+    A simulation with beta-binomial counts; `a` and `b` are those of the runs at hand. Few runs know
+    their spread badly, and so is the power known.
     """
     generator = np.random.default_rng(0)
-    one, two = (
-        np.clip(generator.normal(np.mean(x), np.std(x, ddof=1), (studies, seeds)), *bounds)
-        for x in (a, b)
-    )
+    one, two = (_rates(counts, (studies, seeds), generator) for counts in (a, b))
     return float(np.mean(p_values(one, two) <= alpha + 1e-9))
+
+
+def spread(counts: Sequence[Count]) -> tuple[float, float]:
+    """Return the mean of the seeds' true rates, and their variance without that of the episodes.
+
+    By moments: the rates at hand vary by tau² + (m (1 - m) - tau²) / n, with n episodes each. What
+    is left is never below zero, where seeds differ by less than their episodes alone would let
+    them, and never above m (1 - m), where each seed succeeds always or never.
+    """
+    rates = np.array([count.rate for count in counts])
+    n = float(np.mean([count.n for count in counts]))
+    mean = float(rates.mean())
+    most = mean * (1 - mean)
+    own = (float(rates.var(ddof=1)) - most / n) / (1 - 1 / n) if n > 1 else 0.0
+    return mean, min(max(own, 0.0), most)
+
+
+def _rates(
+    counts: Sequence[Count], shape: tuple[int, int], generator: np.random.Generator
+) -> np.ndarray:
+    """Return rates of other seeds: true ones from a Beta distribution, and episodes of each."""
+    mean, variance = spread(counts)
+    most = mean * (1 - mean)
+    if variance <= 1e-12:
+        true = np.full(shape, mean)
+    elif variance >= most - 1e-12:
+        true = (generator.random(shape) < mean).astype(float)
+    else:
+        size = most / variance - 1
+        true = generator.beta(mean * size, (1 - mean) * size, shape)
+    n = round(float(np.mean([count.n for count in counts])))
+    return generator.binomial(n, true) / n
 
 
 def p_values(one: np.ndarray, two: np.ndarray) -> np.ndarray:

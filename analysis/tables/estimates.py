@@ -218,15 +218,15 @@ def _cells(cohort: Cohort, record: dict[str, Any], metric: Metric) -> list[Cell]
 def sample_size(study: Study) -> Table | None:
     """Return the power of the permutation test against the baseline, by seeds per row."""
     rows = [cohort for cohort in study.cohorts.values() if cohort.row != study.baseline.row]
-    theirs = PRIMARY.values(study.baseline, study.top)
-    if not rows or not len(theirs):
+    theirs = study.baseline.counts(study.top, METRIC)
+    if not rows or not theirs:
         return None
     alpha = ALPHA / len(rows)
     lines, records = [], []
     for cohort in rows:
-        mine = PRIMARY.values(cohort, study.top)
+        mine = cohort.counts(study.top, METRIC)
         known = len(mine) > 1 and len(theirs) > 1
-        found = [power(mine, theirs, n, alpha, (0.0, 1.0)) if known else None for n in SEEDS]
+        found = [power(mine, theirs, n, alpha) if known else None for n in SEEDS]
         cells = [plain("–") if p is None else plain(f"{p:.2f}") for p in found]
         lines.append(Line([Cell(cohort.row.label, cohort.row.tex), *cells], names(cohort)))
         records += [
@@ -243,9 +243,9 @@ def sample_size(study: Study) -> Table | None:
         [column("Row", align="l"), *(column(f"{n} seeds") for n in SEEDS)],
         lines,
         notes=[
-            "Simulated: rates are normal with the mean and spread of the seeds at hand, cut at 0 "
-            "and 100%; from 7 seeds on 1,000 labellings are drawn. A plan for "
-            "the next study, no verdict on this one."
+            "Simulated: beta-binomial rates, with the mean and spread of the seeds at hand and as "
+            "many episodes; from 7 seeds on 1,000 labellings are drawn. Another model would give "
+            "other numbers. A plan for the next study, no verdict on this one."
         ],
         records=records,
     )
