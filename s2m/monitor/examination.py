@@ -33,8 +33,8 @@ CHECKS: dict[str, tuple[Callable[[Path, bool], Result], tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What one check found."""
+class Checked:
+    """One check, with what it found."""
 
     name: str
     status: str
@@ -50,7 +50,7 @@ class Examination:
     """What all checks found."""
 
     purpose: str
-    findings: list[Finding]
+    findings: list[Checked]
 
     @property
     def missing(self) -> list[str]:
@@ -95,5 +95,5 @@ def examine(root: Path, purpose: str) -> Examination:
             result = Result(False, f"{type(error).__name__}: {error}", "see the message")
         status = OK if result.good else MISSING if needed else ABSENT
         fix = "" if result.good and not result.hint else result.fix
-        findings.append(Finding(name, status, needed, result.found, fix))
+        findings.append(Checked(name, status, needed, result.found, fix))
     return Examination(purpose, findings)
