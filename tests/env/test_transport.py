@@ -186,7 +186,7 @@ def test_an_unstable_simulation_ends_the_episode_and_is_logged(tmp_path):
 
 
 def test_what_an_engine_cannot_tell_is_not_logged_as_nothing():
-    sim = make_simulator(DummyCfg(), 2, TaskCfg().contact_gap)
+    sim: Any = make_simulator(DummyCfg(), 2, TaskCfg().contact_gap)
     told = TransportEnv(EnvCfg(num_envs=2, sim=DummyCfg()), simulator=sim)
     sim.unsolved = None
     silent = TransportEnv(EnvCfg(num_envs=2, sim=DummyCfg()), simulator=sim)
