@@ -135,15 +135,16 @@ def _points(record: Numbers) -> str:
 def _first(study: Study, rows: Sequence[Numbers], compared: Sequence[Numbers]) -> list[str]:
     """Name the row that was first at the top level, and how it stands to the baseline."""
     top, base = study.top, study.baseline
-    column = f"advance_{top}_km_median"
-    learnt = [r for r in rows if r["variant"] in study.cohorts and r["finished"]]
-    times = {r["variant"]: r[column] for r in learnt if r[column] is not None}
+    reached = f"reached_{top}"
+    learnt = [r for r in rows if r["variant"] in study.cohorts and r.get(reached) is not None]
+    most = [r for r in learnt if 2 * r[reached] > r["finished"]]
+    times = {r["variant"]: r[f"advance_{top}_restricted_mean"] for r in most}
     if not times:
         return [f"No row reached {top} balls in most of its runs."] if learnt else []
     first = min(times, key=lambda variant: times[variant])
     line = (
         f"{study.cohorts[first].row.label} is first at {top} balls: after {times[first]:,.0f} "
-        "iterations (median)"
+        "iterations (restricted mean)"
     )
     mine = times.get(base.row.variant)
     if first != base.row.variant and mine is not None:

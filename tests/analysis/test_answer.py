@@ -28,9 +28,25 @@ def test_a_large_difference_with_enough_seeds_is_sure(study_of):
     assert best.startswith("PFDS carries 5 balls best: 98.5% no-drop [98")
     assert worse.startswith("Surely worse than PFDS: Flat-MLP (−59.0 points")
     assert first == (
-        "PFDS is first at 5 balls: after 204 iterations (median). "
+        "PFDS is first at 5 balls: after 204 iterations (restricted mean). "
         "Most runs of Flat-MLP never got there."
     )
+
+
+def test_the_first_is_the_one_of_the_table_a_run_that_never_arrives_counts_its_budget(study_of):
+    """By the median, 100 against 110, the row would be first of which one run never arrived."""
+
+    def specs(variant, *arrived):
+        for seed, at in enumerate(arrived):
+            levels = {2: 10, 3: 20, 4: 30} | ({5: at} if at else {})
+            yield Spec(variant, seed, levels, GOOD, iterations=500, changed=10)
+
+    study = study_of(*specs("pfds", 110, 110, 113), *specs("dshc", 100, 100, 0))
+    tables = every_table(study)
+    *_, first = answer(study, tables)
+    assert first.startswith("PFDS is first at 5 balls: after 111 iterations (restricted mean)")
+    (row,) = [r for r in tables[0].records if r["variant"] == "pfds"]
+    assert tables[0].name == "encoders" and row["advance_5_restricted_mean"] == 111
 
 
 def test_with_few_seeds_nothing_is_sure_and_the_bound_is_told(study_of):
