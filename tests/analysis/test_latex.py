@@ -1,4 +1,4 @@
-"""pdflatex accepts every table, and none is wider than the page's text."""
+"""pdflatex accepts every table and figure, and none is wider or taller than the page."""
 
 import os
 import re
@@ -19,7 +19,7 @@ from analysis.study import make_study
 from analysis.tables.every import every_table
 from analysis.tables.seeds import runs
 from analysis.tables.write import LONG, to_latex
-from tests.analysis.synthetic import Spec, write_run
+from tests.analysis.synthetic import DATA, Spec, write_run
 
 DOCUMENT = r"""\documentclass{article}
 \usepackage[textwidth=5.5in,textheight=9in]{geometry}
@@ -40,6 +40,23 @@ def pdflatex():
         pytest.skip(reason)
 
 
+def compiled(folder: Path, name: str) -> str:
+    """Return what LaTeX said last: a long table, and references, learn from the call before."""
+    for _ in range(3):
+        done = subprocess.run(
+            ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", name],
+            cwd=folder, capture_output=True, text=True,
+            env={**os.environ, "max_print_line": "1000"},  # else it breaks lines anywhere
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout[-2000:]
+    return done.stdout
+
+
+def complaints(said: str) -> list[str]:
+    """Return what did not fit, and which references have no label."""
+    return re.findall(r"Overfull \\[hv]box.*|LaTeX Warning: .*(?:undefined|too large).*", said)
+
+
 @pytest.mark.latex
 def test_all_tables_compile_and_fit(stored, pdflatex, tmp_path):
     """Once more as the paper refers to them, with the 43 runs of the archive over two pages."""
@@ -52,14 +69,23 @@ def test_all_tables_compile_and_fit(stored, pdflatex, tmp_path):
     for table in tables:
         (tmp_path / f"{table.name}.tex").write_text(to_latex(table))
     (tmp_path / "all.tex").write_text(DOCUMENT % inputs)
-    for _ in range(3):  # a long table learns the width of its columns from the call before
-        done = subprocess.run(
-            ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"],
-            cwd=tmp_path, capture_output=True, text=True,
-        )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert not re.findall(r"Overfull .*", done.stdout)
-    assert not re.findall(r"LaTeX Warning: .*(?:undefined|too large).*", done.stdout)
+    assert complaints(compiled(tmp_path, "all.tex")) == []
+
+
+@pytest.mark.latex
+def test_the_paper_takes_its_tables_and_figures(made, pdflatex, tmp_path):
+    """In its own shape: every label is there, no float is wider or taller than its page."""
+    out = tmp_path / "out"
+    shutil.copytree(made[1], out)
+    shutil.copyfile(DATA / "paper.tex", out / "paper.tex")
+    said = compiled(out, "paper.tex")
+    assert complaints(said) == []
+    # The check can fail: a page that has no room for them, and a table that is not there.
+    text = (DATA / "paper.tex").read_text()
+    broken = text.replace(r"\input{thresholds}", "").replace("textheight=9in", "textheight=2in")
+    (out / "paper.tex").write_text(broken)
+    found = " ".join(complaints(compiled(out, "paper.tex")))
+    assert "tab:curriculum_thresholds" in found and "Float too large" in found
 
 
 def compiled(source: str, place: Path) -> str:
