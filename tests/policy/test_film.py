@@ -1,6 +1,7 @@
 """The replay command, with and without a GL library."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,12 +10,14 @@ import numpy as np
 import pytest
 
 from s2m.console.errors import UserError
+from s2m.policy.film import _write_video
 from s2m.replay import main
 from s2m.run.folder import RunFolder
 from s2m.sim.camera import TOUCHED, tactile_panel
 from tests.examples import OLDER
 
-STUDY = Path(__file__).parents[2] / "results" / "desktop" / "encoders"
+ROOT = Path(__file__).parents[2]
+STUDY = ROOT / "results" / "desktop" / "encoders"
 SHORT = ["seconds=0.2", "width=160", "height=120"]
 
 
@@ -84,6 +87,29 @@ def test_two_films_stand_side_by_side_with_captions(gl, tmp_path):
     first = next(iter(iio.imiter(out))).astype(int)
     changed = np.abs(first - frames[0]).max(-1) > 100
     assert changed[:40, :160].any() and changed[:40, 160:320].any() and not changed[60:].any()
+
+
+def test_the_film_of_the_readme_loads_fast():
+    """It is what its command makes, with settings that keep a page small."""
+    from PIL import Image
+
+    readme, path = (ROOT / "README.md").read_text(), ROOT / "docs" / "figures" / "carry.webp"
+    (every,) = re.findall(r"every=(\d+) .*out=carry.webp", readme)
+    film = Image.open(path)
+    assert path.stat().st_size < 700_000
+    assert film.n_frames == -(-500 // int(every))  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_webp_is_written_small(tmp_path):
+    from PIL import Image
+
+    ramp = np.add.outer(np.arange(120), np.arange(160))[..., None]
+    frames = [((ramp + 9 * i) * (1, 2, 3) % 256).astype(np.uint8) for i in range(4)]
+    _write_video(tmp_path / "ours.webp", frames, 10)
+    first, *rest = map(Image.fromarray, frames)
+    first.save(tmp_path / "plain.webp", save_all=True, append_images=rest, duration=100, loop=0)
+    ours, plain = ((tmp_path / f"{name}.webp").stat().st_size for name in ("ours", "plain"))
+    assert ours < 0.8 * plain
 
 
 @pytest.mark.parametrize(("words", "line"), [
