@@ -51,7 +51,7 @@ def main(words: list[str]) -> int:
     began = time.monotonic()
     print("1/4  The archived study: 43 runs at the desktop budget", flush=True)
     _tables(STUDY, out / "study")
-    print("2/4  Its teacher and its student, filmed in the same episode", flush=True)
+    print("2/4  A PFDS teacher and its student, filmed in the same episode", flush=True)
     filmed = film(out / "film.mp4")
     shutil.copy(ROOT / "docs" / "figures" / "carry.webp", out)
     print("3/4  Eight small runs, as a check of the machinery", flush=True)
