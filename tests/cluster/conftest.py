@@ -15,14 +15,18 @@ sys.path.insert(0, str(ROOT / "slurm"))  # A folder of scripts, not a package.
 from devcluster import DevCluster, missing_programs  # noqa: E402
 
 
+def cannot(reason):
+    """Skip a test on daemons; S2M_REQUIRE_SLURM=1 makes that a failure."""
+    if os.environ.get("S2M_REQUIRE_SLURM") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
 @pytest.fixture(scope="session")
 def slurm_programs():
-    """Skip where SLURM is not installed; S2M_REQUIRE_SLURM=1 makes that a failure."""
+    """Skip where SLURM is not installed."""
     if missing := missing_programs():
-        reason = f"SLURM is not installed (slurm/install-debian.sh): no {', '.join(missing)}"
-        if os.environ.get("S2M_REQUIRE_SLURM") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        cannot(f"SLURM is not installed (slurm/install-debian.sh): no {', '.join(missing)}")
 
 
 @pytest.fixture

@@ -4,7 +4,12 @@ Commands that answer like SLURM's stand in for it: no job ever starts.
 """
 
 import os
+import pwd
 import signal
+import subprocess
+import sys
+from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -14,9 +19,12 @@ from s2m.cluster.followup import find_steps, results_of
 from s2m.cluster.manifest import FILE, FOLDER, Ledger
 from s2m.cluster.queue import Queue
 from s2m.console.errors import UserError
+from s2m.launch import main
 from s2m.run.folder import find_runs
 from s2m.run.lock import RunLock
-from tests.cluster.jobs import launch, place_of, states
+from tests.cluster.jobs import TINY, launch, place_of, states
+from tests.faults.surroundings import enlarge, small_disk
+from tests.waiting import wait_for
 
 SWEEP = """# A sweep of tests.
 experiment: tested
@@ -261,6 +269,82 @@ def test_a_job_of_another_cluster_or_unseen_user_is_left_alone_and_told(
     assert elements(pretended) == 2
 
 
+@pytest.mark.parametrize("hidden", ["jobs", "accounts,jobs,users"])
+def test_where_nobody_sees_the_jobs_of_others_theirs_are_left_alone(
+    pretended, tmp_path, capsys, hidden
+):
+    root = tmp_path / "runs"
+    launch(root, "seed=1")
+    (entry,) = Ledger.read(root).entries
+    entry.note(user="somebody")
+    end(pretended)
+    (pretended / "scontrol").write_text(f'#!/bin/sh\necho "PrivateData = {hidden}"\n')
+    commands._config.cache_clear()
+    capsys.readouterr()
+    launch(root, "seed=1")
+    out = capsys.readouterr().out
+    assert "squeue does not show the jobs of others; if it is gone, delete" in out
+    assert jobs(pretended) == [] and set(states(root).values()) == {"queued"}
+    (pretended / "scontrol").write_text('#!/bin/sh\necho "PrivateData = none"\n')
+    commands._config.cache_clear()
+    launch(root, "seed=1")
+    assert jobs(pretended) == ["2"]
+
+
+@pytest.fixture
+def colleague(pretended):
+    """Somebody with an account here; squeue shows the jobs of those it is asked about only."""
+    name = next(user.pw_name for user in pwd.getpwall() if user.pw_uid != os.getuid())
+    (pretended / "squeue").rename(pretended / "squeue.real")
+    (pretended / "squeue").write_text(
+        f"""#!/bin/sh
+users=$(echo "$@" | sed -n 's/.*--user=\\([^ ]*\\).*/\\1/p')
+case ",$users," in *,{name},*) unseen=none;; *) unseen=1;; esac
+{pretended}/squeue.real | grep -v "^$unseen[_|]" || true
+"""
+    )
+    (pretended / "squeue").chmod(0o755)
+    return name
+
+
+def test_the_jobs_of_all_who_submitted_are_asked_for_and_waited_for(
+    pretended, colleague, tmp_path, capsys
+):
+    """Job 1 is a colleague's: squeue tells of it only if asked about that user."""
+    root = tmp_path / "runs"
+    launch(root, "experiment=tested", "seed=1")
+    (entry,) = Ledger.read(root).entries
+    assert set(states(root).values()) == {"pending"}  # as it is nobody's who submitted here
+    entry.note(user=colleague)
+    assert set(states(root).values()) == {"queued"}
+    capsys.readouterr()
+    launch(root, "+sweep=tested")
+    assert "1 of 2 runs queued, skipped" in capsys.readouterr().out
+    assert len(jobs(pretended)) == 5
+    first, *_ = [e for e in Ledger.read(root).entries if e.manifest.command]
+    script = (first.folder / "job.sh").read_text()
+    assert "#SBATCH --dependency=afterany:1:2\n" in script
+
+
+def test_a_job_that_has_ended_since_its_launcher_died_is_found_in_the_accounting(
+    pretended, tmp_path
+):
+    root = tmp_path / "runs"
+    launch(root, "seed=1")
+    (entry,) = Ledger.read(root).entries
+    entry.note(job="")
+    end(pretended)
+    (run,) = find_runs(root)
+    finish(run)
+    (pretended / "sacct").write_text(
+        f'#!/bin/sh\necho "41|other"; echo "42|{entry.manifest.name}"\n'
+    )
+    launch(root, "seed=1")
+    (found,) = Ledger.read(root).entries
+    assert (found.manifest.job, found.manifest.over) == ("42", True)
+    assert jobs(pretended) == []
+
+
 def test_a_job_that_ended_before_its_run_began_is_a_failure(pretended, tmp_path, capsys):
     root = tmp_path / "runs"
     launch(root, "seed=1,2")
@@ -357,11 +441,90 @@ def test_memory_may_be_that_of_a_core_or_a_gpu(pretended, tmp_path, per, option)
         launch(tmp_path / "runs", 'cluster.sbatch=["--mem-per-gpu=4G"]')
 
 
+def scripts(root):
+    """Return the scripts of all submissions, in their order."""
+    return [(entry.folder / "job.sh").read_text() for entry in Ledger.read(root).entries]
+
+
+def test_memory_is_left_to_the_site(pretended, tmp_path):
+    launch(tmp_path / "runs", "cluster.memory=0")
+    (script,) = scripts(tmp_path / "runs")
+    assert "--mem" not in script
+    launch(tmp_path / "runs", "seed=2", "cluster.memory=0", 'cluster.sbatch=["--mem-per-gpu=4G"]')
+    assert "#SBATCH --mem-per-gpu=4G\n" in scripts(tmp_path / "runs")[1]
+
+
+def test_several_partitions_may_be_named_and_scripts_have_one_of_their_own(pretended, tmp_path):
+    root = tmp_path / "runs"
+    (pretended / "sinfo").write_text("#!/bin/sh\nprintf 'low\\nhigh\\ncpu\\n'\n")
+    launch(root, "+sweep=tested", "cluster.partition='low,high'", "cluster.then.partition=cpu")
+    runs, *after = scripts(root)
+    assert "#SBATCH --partition=low,high\n" in runs
+    assert len(after) == 3 and all("#SBATCH --partition=cpu\n" in script for script in after)
+    for words in (["cluster.partition='low,hihg'"], ["cluster.then.partition=cup"]):
+        with pytest.raises(UserError, match="unknown partition"):
+            launch(root, "seed=3", "cluster.partition=low", *words)
+
+
+def test_a_sweep_may_name_a_profile_in_each_line(pretended, tmp_path):
+    root, own = tmp_path / "runs", tmp_path / "own"
+    (own / "cluster").mkdir(parents=True)
+    for name, gpu in (("old", "v100"), ("new", "h100")):
+        text = f"defaults:\n  - slurm_schema\ngpu_type: {gpu}\npack: 2\n"
+        (own / "cluster" / f"{name}.yaml").write_text(text)
+    lines = "  - seed=1,2 cluster=old\n  - seed=3,4,5 cluster=new\n"
+    (tmp_path / "tested.yaml").write_text(SWEEP.replace("  - seed=1,2\n", lines))
+    words = [word for word in TINY if not word.startswith("cluster")]
+    assert main(["-m", f"--config-dir={own}", "+sweep=tested", *words, f"root={root}"]) == 0
+    first, second, *_ = Ledger.read(root).entries
+    assert [len(pack) for pack in first.manifest.packs] == [2]
+    assert [len(pack) for pack in second.manifest.packs] == [2, 1]
+    old, new, *after = scripts(root)
+    assert "--gres=gpu:v100:1\n" in old and "--gres=gpu:h100:1\n" in new
+    assert len(after) == 3 and "#SBATCH --dependency=afterany:1:2\n" in after[0]
+
+
+@pytest.mark.parametrize("kilobytes", [16, 64, 1024])
+def test_a_launch_onto_a_full_disk_ends_with_one_line_and_leaves_no_halves(
+    pretended, tmp_path, kilobytes
+):
+    """The first size has no room for the folders of the runs, the last none for all of the code."""
+    words = ["-m", *TINY, "seed=1,2,3", f"root={tmp_path}/disk/runs"]
+    command = [sys.executable, "-m", "s2m.launch", *words]
+
+    def call():
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+
+    try:
+        with small_disk(tmp_path / "disk", kilobytes) as disk:
+            done = call()
+            (line,) = done.stderr.splitlines()
+            assert done.returncode == 2 and line.startswith("error: "), done.stderr
+            assert "No space left on device" in line and jobs(pretended) == []
+            assert not list(disk.rglob("*.tmp")) and not list(disk.glob(f"runs/{FOLDER}/s2m-*"))
+            assert set(states(disk / "runs").values()) <= {"pending"}
+            enlarge(disk, 100_000)
+            assert call().returncode == 0 and elements(pretended) == 3
+    except PermissionError:
+        pytest.skip("needs the right to mount")
+
+
+def test_a_launch_syncs_little_per_run(pretended, tmp_path):
+    """On a file server each takes a while, and all are done under the lock of the launch."""
+    counts = []
+    for seeds in ("range(2)", "range(2,7)"):
+        with mock.patch("os.fsync") as synced:
+            launch(tmp_path / "runs", f"seed={seeds}")
+        counts.append(synced.call_count)
+    assert 0 < counts[1] - counts[0] <= 4 * 3
+
+
 def test_the_lock_is_held_as_long_as_sbatch_works(pretended, tmp_path):
     """A launcher that is killed inside it must not let another one look too early."""
     root = tmp_path / "runs"
     real = (pretended / "sbatch").read_text()
-    slow = real.replace("#!/bin/sh\n", "#!/bin/sh\nkill -9 $PPID\nsleep 3\n", 1)
+    first = f"#!/bin/sh\necho $$ > {tmp_path}/orphan\nkill -9 $PPID\nsleep 3\n"
+    slow = real.replace("#!/bin/sh\n", first, 1)
     (pretended / "sbatch").write_text(slow)
     child = os.fork()
     if child == 0:
@@ -372,6 +535,8 @@ def test_the_lock_is_held_as_long_as_sbatch_works(pretended, tmp_path):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     (pretended / "sbatch").write_text(real)
     launch(root, "seed=1")
+    orphan = Path("/proc", (tmp_path / "orphan").read_text().strip())
+    wait_for(lambda: not orphan.exists(), what="the sbatch that was left alone")
     assert jobs(pretended) == ["1"]
     queue = Queue.read(root)
     assert queue and [entry.manifest.job for entry in Ledger.read(root).entries] == ["1"]

@@ -3,6 +3,9 @@
 import pytest
 
 from s2m import cancel
+from s2m.cluster import pack
+from s2m.cluster.followup import find_steps, results_of
+from s2m.cluster.manifest import Ledger
 from s2m.console.errors import UserError
 from s2m.launch import main
 from s2m.run.events import Events
@@ -83,6 +86,54 @@ def test_a_chain_that_comes_after_the_wrong_runs_is_withdrawn(pretended, tmp_pat
     launch(root, "+sweep=tested", "retry_failed=true")
     first, second, third = jobs(pretended)
     assert not {first, second, third} & {"1", "2", "3"}
+
+
+def test_commands_are_due_again_when_a_run_has_failed_once_more(pretended, tmp_path, monkeypatch):
+    """No result tells the two failures apart, but what the tables say of the run may."""
+    (tmp_path / "tested.yaml").write_text(SWEEP.replace("seed=1,2", "seed=1"))
+    monkeypatch.setattr("s2m.config.search.SWEEPS", tmp_path)
+    root = tmp_path / "runs"
+    launch(root, "+sweep=tested")
+    (run,) = find_runs(root)
+    fail(run)
+    for job in jobs(pretended):
+        end(pretended, job)
+    for step in find_steps(root):
+        step.succeeded(results_of([run]))
+    launch(root, "+sweep=tested")
+    assert jobs(pretended) == []
+    fail(run)
+    launch(root, "+sweep=tested")
+    assert len(jobs(pretended)) == 2
+
+
+@pytest.mark.parametrize("standing", ["pending", "stopped", "failed"])
+def test_a_command_refuses_runs_that_have_not_ended(
+    pretended, tmp_path, monkeypatch, capfd, standing
+):
+    (tmp_path / "tested.yaml").write_text(SWEEP)
+    monkeypatch.setattr("s2m.config.search.SWEEPS", tmp_path)
+    root = tmp_path / "runs"
+    launch(root, "+sweep=tested")
+    first, second = find_runs(root)
+    fail(first)
+    if standing == "stopped":
+        RunLock.acquire(second).release()
+    if standing == "failed":
+        fail(second)
+    entry = next(entry for entry in Ledger.read(root).entries if entry.manifest.command)
+    monkeypatch.setenv("SLURM_JOB_ID", entry.manifest.job)
+    monkeypatch.setattr("s2m.cluster.pack.FollowUp.__call__", lambda _: print("it began"))
+    if standing == "failed":
+        assert pack.main([str(entry.folder)]) == 0 and "it began" in capfd.readouterr().out
+        return
+    said = (
+        rf"1 of 2 runs have not ended \({second.path.name} is {standing}\): launch the sweep again, "
+        "which resumes them and then runs this command"
+    )
+    with pytest.raises(UserError, match=said):
+        pack.main([str(entry.folder)])
+    assert "it began" not in capfd.readouterr().out
 
 
 def test_a_time_limit_within_its_own_warning_is_refused(pretended, tmp_path):

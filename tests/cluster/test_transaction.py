@@ -1,11 +1,13 @@
 """Launches on real daemons that die half way, meet other users, clusters and limits."""
 
+import json
 import os
 import pwd
 import shutil
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from s2m.cluster.followup import find_steps
 from s2m.cluster.manifest import Ledger
 from s2m.monitor.survey import survey
 from s2m.run.folder import find_runs
+from tests.cluster.conftest import cannot
 from tests.cluster.jobs import (
     LONG,
     TINY,
@@ -150,57 +153,68 @@ def far(slurm_programs, short_path):
         yield cluster
 
 
+@dataclass
 class Somebody:
-    """Another user of this machine, to whom the code is open wherever it lies."""
+    """Another user of this machine, with a view of the project and a Python to execute."""
 
-    def __init__(self, name, code):
-        self.name, self.code = name, code
+    name: str
+    project: Path
+    python: str = ""
 
-    def launch(self, cluster, root, *words):
-        """Launch into a folder; return what is said."""
-        given = latest(*TINY, f"root={root}", "tracking=disabled", *words)
-        done = self.python("-m", "s2m.launch", "-m", *given, **cluster.environment)
+    def __post_init__(self):
+        """Find a Python: that of the tests may lie where only its owner may look."""
+        version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        for self.python in (sys.executable, f"/usr/local/bin/{version}", f"/usr/bin/{version}"):
+            with suppress(OSError):
+                if self.run("-c", "import hydra, torch").returncode == 0:
+                    return
+        pytest.skip(f"no Python here that {self.name} may execute, with the packages of this one")
+
+    def __call__(self, *words, **variables):
+        """Run Python as that user and return what it prints."""
+        done = self.run(*words, **variables)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def python(self, *words, **variables):
-        """Run Python as this user; the one of the tests may lie where only its owner may look."""
+    def run(self, *words, **variables):
         site = [Path(path) for path in sys.path if path.endswith("site-packages")]
-        inside = [self.code / x.relative_to(ROOT) if x.is_relative_to(ROOT) else x for x in site]
-        path = ":".join(map(str, [self.code, *inside]))
-        version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-        for python in (sys.executable, f"/usr/local/bin/{version}", f"/usr/bin/{version}"):
-            with suppress(OSError):
-                return subprocess.run(
-                    [python, *words], user=self.name, group=pwd.getpwnam(self.name).pw_gid,
-                    extra_groups=[], umask=0, text=True, capture_output=True, cwd=self.code,
-                    env=os.environ | variables | {"PYTHONPATH": path, "HOME": "/tmp"},
-                )  # fmt: skip
-        pytest.skip(f"no Python here that {self.name} may execute")
+        seen = [self.project / x.relative_to(ROOT) if x.is_relative_to(ROOT) else x for x in site]
+        path = ":".join(map(str, [self.project, *seen]))
+        return subprocess.run(
+            [self.python, *words], user=self.name, group=pwd.getpwnam(self.name).pw_gid,
+            extra_groups=[], umask=0, text=True, capture_output=True, cwd=self.project,
+            env=os.environ | variables | {"PYTHONPATH": path, "HOME": "/tmp"},
+        )  # fmt: skip
+
+    def launch(self, cluster, root, *words):
+        given = latest(*TINY, f"root={root}", "tracking=disabled", *words)
+        return self("-m", "s2m.launch", "-m", *given, **cluster.environment)
 
 
 @pytest.fixture
 def shared(slurm):
     """A folder, and a cluster, that all users of this machine can use; and one of these users."""
     if os.geteuid() != 0:
-        pytest.skip("only root can be two users")
+        cannot("only root can be two users")
     folder, name = Path("/tmp") / f"s2m-shared-{os.getpid()}", "games"
-    code = folder / "code"
-    code.mkdir(parents=True)
+    project = folder / "project"
+    project.mkdir(parents=True)
     folder.chmod(0o777)
     # The checkout may lie below a folder that is closed to others. Mounted read-only, so that no
     # clean-up of this place can reach it.
-    mount = ["mount", "-o", "bind,ro", str(ROOT), str(code)]
+    mount = ["mount", "-o", "bind,ro", str(ROOT), str(project)]
     if subprocess.run(mount, check=False).returncode:
         shutil.rmtree(folder)
         pytest.skip("needs the right to mount")
     slurm.folder.chmod(0o755)
     before = os.umask(0)
-    yield folder, Somebody(name, code)
-    os.umask(before)
-    slurm.run("scancel", f"--user={name}")
-    wait_for(lambda: not subprocess.run(["umount", str(code)], check=False).returncode)
-    shutil.rmtree(folder)
+    try:
+        yield folder, Somebody(name, project)
+    finally:
+        os.umask(before)
+        slurm.run("scancel", f"--user={name}")
+        wait_for(lambda: not subprocess.run(["umount", str(project)], check=False).returncode)
+        shutil.rmtree(folder)
 
 
 def test_two_users_and_two_clusters_share_a_folder(slurm, far, shared, monkeypatch, capsys):
@@ -212,6 +226,11 @@ def test_two_users_and_two_clusters_share_a_folder(slurm, far, shared, monkeypat
     assert "2 of 3 runs queued, skipped" in out and "submitted 1 run as job" in out
     everyone = {job.id for job in listed()}
     assert mine < everyone and len(everyone) == 3
+    # Both see the runs of both.
+    seen = json.loads(somebody("-m", "s2m.status", str(root), "--json", **slurm.environment))
+    assert [(run["status"], run["job"] in mine) for run in seen] == [
+        ("queued", True), ("queued", True), ("queued", False)
+    ]  # fmt: skip
     # Back to the first user: the third run is somebody's, and all see all.
     capsys.readouterr()
     launch(root, "seed=1,2,3")

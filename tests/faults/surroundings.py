@@ -72,6 +72,15 @@ def small_disk(path: Path, kilobytes: int) -> Iterator[Path]:
         libc.umount2(str(path).encode(), 2)
 
 
+def enlarge(path: Path, kilobytes: int) -> None:
+    """Give a file system that was mounted by `small_disk` more room."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    remount = 32
+    options = f"size={kilobytes}k".encode()
+    if libc.mount(b"tmpfs", str(path).encode(), b"tmpfs", remount, options) != 0:
+        raise PermissionError(ctypes.get_errno(), "cannot enlarge a file system")
+
+
 class Jumping(datetime):
     """A clock that jumps by up to ten years, both ways, whenever somebody looks."""
 

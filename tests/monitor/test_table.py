@@ -178,6 +178,22 @@ def test_a_watch_renews_the_table_until_it_is_interrupted(tmp_path, monkeypatch,
     assert first.startswith("no runs in") and " pending " in second
 
 
+def test_a_watch_of_many_runs_looks_more_rarely(tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "SECONDS_PER_RUN", 3.0)
+    pauses = []
+
+    def sleep(seconds):
+        pauses.append(seconds)
+        if len(pauses) == 4:
+            raise KeyboardInterrupt
+        write_run(tmp_path, Spec(state="pending", seed=len(pauses)))
+
+    monkeypatch.setattr(table.time, "sleep", sleep)
+    with pytest.raises(KeyboardInterrupt):
+        print_table(tmp_path, watch=True)
+    assert pauses == [table.WATCH_SECONDS, table.WATCH_SECONDS, 6.0, 9.0]
+
+
 @pytest.fixture
 def mixed(tmp_path):
     """Thirty finished runs, a failed one and one that is running, which comes last by name."""
