@@ -13,10 +13,10 @@ from typing import Any
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.identity import decisive, seed, variant
 from s2m.run.kind import STUDENT, TEACHER, kind_of
-from s2m.run.settings import Settings, differing, flat, labels, show
+from s2m.run.settings import Settings, differing, flat, labels, show, telling
 
 MOST = 4
-"""Settings that a name shows; where more differ, its hash says the rest."""
+"""Settings that a name shows; where more differ, those that tell runs apart, and a hash the rest."""
 LONGEST = 24
 """Characters of a value."""
 TAUGHT_BY = "taught_by"
@@ -127,7 +127,10 @@ def name_all(runs: Mapping[str, Facts]) -> dict[str, Name]:
     found: dict[str, Name] = {}
     for student in (False, True):
         some = {folder: facts for folder, facts in runs.items() if facts.student is student}
-        differ = differing([facts.settings for facts in some.values()])[:MOST]
+        settings = [facts.settings for facts in some.values()]
+        differ = differing(settings)
+        if len(differ) > MOST:
+            differ = telling(settings, differ)[:MOST]
         for folder, facts in some.items():
             found[folder] = Name(facts.variant, texts(facts, differ), facts.seed)
     counts = Counter(map(str, found.values()))

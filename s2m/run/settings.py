@@ -60,6 +60,20 @@ def differing(found: Sequence[Settings]) -> list[str]:
     return presets + [name for name in apart if name not in presets and not entailed(name)]
 
 
+def telling(found: Sequence[Settings], names: Sequence[str]) -> list[str]:
+    """Return those of some names that tell more settings apart than the ones before them do.
+
+    A group file sets several values, and one of them stands for all.
+    """
+    found = list({id(one): one for one in found}.values())
+    kept, parts = [], [()] * len(found)
+    for name in names:
+        finer = [(*part, same(one.get(name))) for part, one in zip(parts, found, strict=True)]
+        if len(set(finer)) > len(set(parts)):
+            kept, parts = [*kept, name], finer
+    return kept
+
+
 def labels(names: Sequence[str]) -> dict[str, str]:
     """Return what stands before each value: `γ=`, a word that means one thing here."""
     return _labels(tuple(names))

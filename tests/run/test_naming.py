@@ -58,12 +58,28 @@ def test_ambiguous_last_words_keep_the_whole_name():
 
 
 def test_the_hash_comes_where_too_much_differs():
-    many = {"gamma": 0.9, "lam": 0.9, "clip": 0.1, "epochs": 2}
-    runs = [changed(ppo=many | {"value": v}) for v in (0.5, 2.0)]
-    found = names(Spec(), *runs)
-    assert found[0].endswith(" s40") and len(set(found)) == 3
-    assert all(folder_name(config(run))[-8:] in name for run, name in zip(runs, found[1:],
-                                                                          strict=True))  # fmt: skip
+    each = {"clip": 0.1, "epochs": 2, "gamma": 0.9, "lam": 0.9, "minibatches": 2, "value": 2.0}
+    runs = [Spec(), *(changed(ppo={name: value}) for name, value in each.items())]
+    found = names(*runs)
+    assert len(set(found)) == 7
+    marks = [folder_name(config(run))[-8:] for run in runs]
+    marked = [name.endswith(mark) for name, mark in zip(found, marks, strict=True)]
+    assert marked == [True, False, False, False, False, True, True]
+
+
+def test_what_a_group_file_sets_does_not_hide_what_was_swept():
+    curricula = {
+        "paper": {"min_stage_episodes": 2048, "min_steps_per_level": 3200, "window": 2048},
+        "desktop": {"min_stage_episodes": 200, "min_steps_per_level": 800, "window": 200},
+    }
+    runs = [
+        changed(curriculum=one, encoder={"width": width}, ppo={"gamma": gamma})
+        for one in curricula.values() for width in (16, 32) for gamma in (0.98, 0.99)
+    ]  # fmt: skip
+    assert names(*runs) == [
+        f"pfds min_stage_episodes={one['min_stage_episodes']} width={width} γ={gamma} s40"
+        for one in curricula.values() for width in (16, 32) for gamma in (0.98, 0.99)
+    ]  # fmt: skip
 
 
 def test_equal_numbers_do_not_differ():
