@@ -123,12 +123,12 @@ def listed(*options: str) -> list[Job]:
     """Return jobs of the queue, one for each element of an array."""
     lines = ask("squeue", "--noheader", "--array", "--format=%i|%A|%j|%T|%r|%M", *options)
     found = [line.split("|") for line in lines.splitlines() if line.count("|") >= 4]
-    jobs = [(Job(*words[:5]), words[5:]) for words in found]
-    return [
-        replace(job, elapsed=None if job.waits else _seconds("".join(time)))
-        for job, time in jobs
-        if re.fullmatch(r"\d+(_\d+)?", job.id)
-    ]
+    jobs = []
+    for name, number, job_name, state, reason, *time in found:
+        job = Job(name, number, job_name, state, reason)
+        elapsed = None if job.waits else _seconds("".join(time))
+        jobs.append(replace(job, elapsed=elapsed))
+    return [job for job in jobs if re.fullmatch(r"\d+(_\d+)?", job.id)]
 
 
 def _seconds(time: str) -> float | None:

@@ -252,9 +252,7 @@ def _doubt(
     return f"assumed to be running: {attempt}; if it is not, delete {folder.attempt}"
 
 
-def _death(
-    folder: RunFolder, place: Place, attempt: Attempt | None, queue: Queue | None
-) -> str:
+def _death(folder: RunFolder, place: Place, attempt: Attempt | None, queue: Queue | None) -> str:
     """Say how a job ended that has not touched the run; empty if it has, or was told to stop."""
     manifest = place.submission.manifest
     number = manifest.packs[place.index].index(f"{folder.path.parent.name}/{folder.path.name}")

@@ -6,7 +6,7 @@ Beside the robot of a student stands the tactile map that it feels, seen from ab
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import imageio.v3 as iio
 import numpy as np
@@ -141,7 +141,7 @@ def _labelled(frame: np.ndarray, lines: list[str]) -> np.ndarray:
 def _write_video(out: Path, frames: list[np.ndarray], fps: float) -> None:
     if out.suffix in (".gif", ".webp"):
         # By Pillow's own values (80, 0) a film for a README is twice as large and looks the same.
-        smaller = {"quality": 60, "method": 4} if out.suffix == ".webp" else {}
+        smaller: dict[str, Any] = {"quality": 60, "method": 4} if out.suffix == ".webp" else {}
         iio.imwrite(out, np.stack(frames), duration=1000 / fps, loop=0, **smaller)
     else:
         iio.imwrite(out, np.stack(frames), fps=fps, macro_block_size=1)

@@ -16,7 +16,7 @@ from s2m.run.kind import STUDENT, TEACHER, kind_of
 from s2m.run.settings import Settings, differing, flat, labels, show, telling
 
 MOST = 4
-"""Settings that a name shows; where more differ, those that tell runs apart, and a hash the rest."""
+"""Settings that a name shows; where more differ, those that tell runs apart, then a hash."""
 LONGEST = 24
 """Characters of a value."""
 TAUGHT_BY = "taught_by"

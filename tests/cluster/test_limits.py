@@ -391,7 +391,9 @@ def test_a_job_that_never_came_to_its_script_is_believed_to_have_failed(
     assert code == 0 and len(asked.read_text().splitlines()) == 1
     failed = found == "failed"
     out = capsys.readouterr().out
-    assert ("is FAILED in SLURM's accounting, without an exit code, before the run" in out) is failed
+    assert (
+        "is FAILED in SLURM's accounting, without an exit code, before the run" in out
+    ) is failed
     assert f"{0 if failed else 2} of 2 runs would be executed" in out
 
 

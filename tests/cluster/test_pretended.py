@@ -128,8 +128,8 @@ def test_a_command_refuses_runs_that_have_not_ended(
         assert pack.main([str(entry.folder)]) == 0 and "it began" in capfd.readouterr().out
         return
     said = (
-        rf"1 of 2 runs have not ended \({second.path.name} is {standing}\): launch the sweep again, "
-        "which resumes them and then runs this command"
+        rf"1 of 2 runs have not ended \({second.path.name} is {standing}\): "
+        "launch the sweep again, which resumes them and then runs this command"
     )
     with pytest.raises(UserError, match=said):
         pack.main([str(entry.folder)])
