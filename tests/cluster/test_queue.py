@@ -43,7 +43,8 @@ def test_the_job_that_is_at_a_run_counts_before_a_later_one(tmp_path, entry, fir
 
 
 def test_of_jobs_that_are_gone_the_last_counts(tmp_path, entry):
-    entry(1, job="70"), entry(2, job="80")
+    entry(1, job="70")
+    entry(2, job="80")
     found = queue(tmp_path).of(tmp_path / "exp" / "b")
     assert found.id == "80_1" and found.job is None and not found.unknown
     assert queue(tmp_path).of(tmp_path / "exp" / "c") is None
