@@ -45,6 +45,7 @@ from analysis.tidy import write_tidy
 from s2m.config.overrides import with_folder
 from s2m.console.errors import UserError
 from s2m.console.text import harmless, one_line
+from s2m.run.finding import locate
 
 FORMS = {"tex": to_latex, "md": to_markdown, "csv": to_csv}
 MADE = "made.json"
@@ -62,7 +63,12 @@ def options(words: list[str]) -> argparse.Namespace:
         description="Turn runs into tables, figures and a report.",
     )
     add = parser.add_argument
-    add("place", nargs="?", metavar="RUNS", help="folder of all runs (default: runs)")
+    add(
+        "place",
+        nargs="?",
+        metavar="RUNS",
+        help="folder of all runs (default: runs), or how its name begins",
+    )
     add("--runs", "--root", metavar="RUNS", help="the same")
     add("--source", choices=["local", "wandb"], default="local", help="where runs are (local)")
     add("--project", metavar="ENTITY/NAME", help="W&B project, with --source wandb")
@@ -102,7 +108,8 @@ def options(words: list[str]) -> argparse.Namespace:
         help="folder with the teacher's own encoder",
     )  # fmt: skip
     chosen = parser.parse_args(words)
-    chosen.runs = Path((chosen.runs or chosen.place or "runs").removeprefix("root="))
+    given = (chosen.runs or chosen.place or "").removeprefix("root=")
+    chosen.runs = locate(given) if given and chosen.source == "local" else Path(given or "runs")
     return chosen
 
 

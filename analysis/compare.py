@@ -2,7 +2,8 @@
 
 python analysis/compare.py RUN OTHER compares metrics (but for times), level changes, results and
 episodes of two run folders, or of all runs that two folders of runs have in common: of equal name,
-or else the only ones of their variant and seed. The exit code is 1 if anything differs.
+or else the only ones of their variant and seed. The beginning of a folder's name is enough. The
+exit code is 1 if anything differs.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from pyarrow import parquet
 from s2m.console.errors import UserError, run_command
 from s2m.console.text import harmless
 from s2m.run.events import Events
+from s2m.run.finding import locate
 from s2m.run.folder import RunFolder, find_runs
 from s2m.run.identity import decisive
 from s2m.run.journal import Journal
@@ -145,7 +147,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("other", type=Path, help="the one to compare with")
     options = parser.parse_args(words)
     same = True
-    for one, other in pairs(options.one, options.other):
+    for one, other in pairs(*map(_folder, (options.one, options.other))):
         found = differences(one, other)
         same = same and not found
         lines = [f"{one.path.name}: {'differs' if found else 'the same, bit for bit'}", *found]
@@ -153,6 +155,14 @@ def main(words: list[str]) -> int:
             lines += [f"{run.path}: {_machines(run)}" for run in (one, other)]
         print("\n  ".join(harmless(line) for line in lines))
     return int(not same)
+
+
+def _folder(path: Path) -> Path:
+    """Return the folder that somebody means; see `locate`."""
+    found = locate(path)
+    if not found.is_dir():
+        raise UserError(f"{path} is not a directory: compare two runs, or two folders of runs")
+    return found
 
 
 def _machines(run: RunFolder) -> str:

@@ -94,6 +94,8 @@ def test_no_heavy_library_is_imported(made):
         ),
         (["--runs", "good", "--budget", "x"], "error: unknown budget 'x'. Allowed: paper"),
         (["--runs", "good", "--out", "file"], "error: cannot write to file"),
+        (["goo", "--out", "file"], "error: cannot write to file"),
+        (["g"], "error: g may be good, grown: write more of the name"),
     ],
 )
 def test_mistakes_are_one_line(tmp_path, words, said):
@@ -102,6 +104,7 @@ def test_mistakes_are_one_line(tmp_path, words, said):
     bad = write_run(tmp_path / "bad", Spec())
     bad.run_file.write_text('{"schema": 99}')
     write_run(tmp_path / "good", Spec())
+    (tmp_path / "grown").mkdir()
     done = run(*words, cwd=tmp_path)
     assert done.returncode == 2
     assert said in done.stderr

@@ -49,6 +49,19 @@ def test_runs_of_other_signatures_are_paired_by_variant_and_seed(twins, tmp_path
         main([str(tmp_path / "one"), str(tmp_path / "other")])
 
 
+def test_the_beginning_of_a_name_is_enough(twins, tmp_path, capsys):
+    experiment = twins[0].path.parent
+    short = [str(tmp_path / root / experiment.name / "pfds-s4") for root in ("one", "other")]
+    assert main(short) == 0
+    assert main([str(tmp_path / "on"), str(tmp_path / "oth")]) == 0
+    assert capsys.readouterr().out.count("the same, bit for bit") == 2
+    shutil.copytree(twins[0].path, experiment / "pfds-s41-11111111")
+    with pytest.raises(UserError, match="may be pfds-s40-.*, pfds-s41-11111111: write more"):
+        main(short)
+    with pytest.raises(UserError, match="nothing is not a directory: compare two runs"):
+        main([str(tmp_path / "nothing"), str(tmp_path / "other")])
+
+
 def test_it_is_a_command_of_its_own(twins):
     words = [sys.executable, "-P", compare.__file__, *(str(run.path) for run in twins)]
     assert subprocess.run(words, capture_output=True, text=True).returncode == 0
