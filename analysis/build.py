@@ -146,7 +146,9 @@ def main(words: list[str]) -> int:
         console.print(line, highlight=False, markup=False, style="yellow", soft_wrap=True)
     if study.hint:
         console.print(study.hint, highlight=False, markup=False, soft_wrap=True)
-    console.print(f"Wrote {len(made)} tables and {chosen.out / 'report.html'}", highlight=False)
+    page = chosen.out / "report.html"
+    size = f"{page.stat().st_size / 1e6:.1f} MB"
+    console.print(f"Wrote {len(made)} tables and {page} ({size})", highlight=False)
     return distil(student, choice, chosen) if wanted else 0
 
 

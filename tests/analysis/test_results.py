@@ -80,6 +80,11 @@ def test_the_archive_is_small_and_of_one_code(tables):
     assert "every run that was found is compared" in (tables / "left-out.md").read_text()
 
 
+def test_the_report_of_the_archive_can_be_sent(tables):
+    """The libraries in it have half of that; each run may add its curves, not its metrics."""
+    assert (tables / "report.html").stat().st_size <= 3e6
+
+
 def _told(cohort: Cohort) -> tuple[str, str]:
     """Return what the page says of a row: iterations to five balls, and no-drop rates."""
     times = [f"{t.iteration:.0f}" if t.reached else "never" for t in cohort.times(5)]
