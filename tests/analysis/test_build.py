@@ -1,7 +1,9 @@
 """The command as people type it: what it writes, what it says, how it fails."""
 
 import csv
+import html
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -48,6 +50,7 @@ def test_it_says_what_it_chose_and_what_it_left_out(made):
     assert "left out: encoders/dshc-s43-" in said
     assert "other code: badc0de000 instead of c0ffee0000" in said
     assert "0/1, 1 running" in said
+    assert re.search(r"report\.html \([12]\.[0-9] MB\)", said)
 
 
 def test_the_same_runs_give_the_same_bytes(made, tmp_path):
@@ -133,6 +136,28 @@ def test_a_real_run_is_read(tmp_path, capsys):
     assert count == "1/1 |"
     costs = (tmp_path / "out" / "costs.csv").read_text()
     assert "dshc,3130," in costs
+
+
+def test_two_values_of_a_reward_weight_are_two_rows_everywhere(tmp_path):
+    """From the launch of two seeds each to the tables, the figures and the report."""
+    runs, out = tmp_path / "runs", tmp_path / "out"
+    weight = "task.reward.edge"
+    words = [*TINY, "encoder=pfds", "seed=1,2", f"{weight}=-5,-15", f"root={runs}"]
+    assert launch(["-m", *words, "experiment=edge"]) == 0
+    assert main([str(tmp_path / "run"), "--out", str(out), "--by", weight]) == 0
+    labels = ["edge=-15", "edge=-5"]
+    for name in ("encoders", "estimates"):
+        rows = [line for line in (out / f"{name}.md").read_text().splitlines() if line[:1] == "|"]
+        assert [row.split(" | ")[0].strip("| *†") for row in rows[2:]] == labels, name
+    with (out / "estimates.csv").open() as file:
+        assert [row["seeds"] for row in csv.DictReader(file)] == ["2", "2"]
+    drawn, page = (
+        (out / "figures" / "progression.svg").read_text(),
+        (out / "report.html").read_text(),
+    )
+    for label in labels:
+        assert f"<!-- {label} (n = 2) -->" in drawn
+        assert page.count(html.escape(label)) > 3
 
 
 def test_a_film_that_cannot_be_made_is_one_line(tmp_path):
