@@ -1,5 +1,6 @@
 """A table as data: cells that know how they read as text and as LaTeX, and the runs behind them."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,10 +26,20 @@ def escape(text: str) -> str:
     return text.translate(_TEX)
 
 
+_SYMBOL = re.compile(r"(?<![\w\\$^_-])([kp])(?: (\$\\le\$|[=+]) ([0-9.]*[0-9]))?(?![\w\\^_-])")
+"""k balls and p-values that stand alone, with what they are compared with."""
+
+
 def prose(text: str) -> str:
     """Return a sentence as LaTeX, with its symbols set as in the headings."""
     tex = escape(one_line(text))
-    return tex.replace(r"K\_max", r"$K_{\max}$").replace(r"K\_$\eta$", r"$K_\eta$")
+    tex = tex.replace(r"K\_max", r"$K_{\max}$").replace(r"K\_$\eta$", r"$K_\eta$")
+    return _SYMBOL.sub(_formula, tex.replace("Adv. to", r"Adv.\ to"))
+
+
+def _formula(found: re.Match[str]) -> str:
+    symbol, relation, number = found.groups()
+    return f"${symbol} {relation.strip('$')} {number}$" if relation else f"${symbol}$"
 
 
 @dataclass(frozen=True)

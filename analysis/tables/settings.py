@@ -111,7 +111,8 @@ def thresholds(study: Study) -> Table:
     notes = []
     for name in ("length_ratio", "required_successes", "min_stage_episodes", "min_steps_per_level"):
         paper = "" if alike(mine[name], theirs[name]) else f" (paper: {show(theirs[name])})"
-        notes.append(f"{name} = {show(mine[name])}{paper}.")
+        words = name.replace("_", " ").capitalize()
+        notes.append(f"{words}: {show(mine[name])}{paper}.")
     return Table(
         "thresholds",
         "Promotion thresholds",

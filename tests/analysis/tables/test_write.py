@@ -26,6 +26,11 @@ def test_latex_escapes_everything():
     assert "% exp/run_1" in tex
     assert escape("\\") == r"\textbackslash{}"
     assert prose("K_η") == r"$K_\eta$"
+    assert (
+        prose("Adv. to k: k = 1, from k to k + 1") == r"Adv.\ to $k$: $k = 1$, from $k$ to $k + 1$"
+    )
+    assert prose("p ≤ 0.05 / 7; p = 0.5.") == r"$p \le 0.05$ / 7; $p = 0.5$."
+    assert prose("6.3k pp run-p of k-means, p_x") == r"6.3k pp run-p of k-means, p\_x"
 
 
 def test_markdown_keeps_its_columns():
