@@ -18,7 +18,7 @@ def main(words: list[str]) -> None:
         raise UserError(USAGE)
     samples = words[1] if len(words) == 2 else "20"
     if not samples.isdecimal() or int(samples) < 1:
-        raise UserError(f"samples = {samples}: allowed are whole numbers from 1")
+        raise UserError(f"samples = {samples}: must be an integer from 1")
     # Slow to import: help and mistakes come before.
     from s2m.encoders.registry import load_own
     from s2m.policy.invariance import show

@@ -93,7 +93,7 @@ def _read(words: list[str]) -> Wish:
 def _numbers(text: str) -> list[int]:
     parts = text.strip("[]").split(",")
     if not all(part.isdecimal() and int(part) for part in parts) or len(set(parts)) < len(parts):
-        raise UserError(f"envs = {text}: allowed are different whole numbers, as envs=1024,4096")
+        raise UserError(f"envs = {text}: must be different integers from 1, as envs=1024,4096")
     return [int(part) for part in parts]
 
 
@@ -103,7 +103,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < sys.maxsize:
-        raise UserError(f"seconds = {text}: allowed are numbers above 0")
+        raise UserError(f"seconds = {text}: must be a number above 0")
     return seconds
 
 

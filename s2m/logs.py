@@ -17,7 +17,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--follow", action="store_true", help="keep printing new lines")
     options = parser.parse_args(words)
     if options.lines < 1:
-        raise UserError(f"--lines {options.lines}: allowed are whole numbers from 1")
+        raise UserError(f"--lines {options.lines}: must be an integer from 1")
     print_output(RunFolder.open(options.run), options.lines, options.follow)
     return 0
 

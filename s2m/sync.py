@@ -27,7 +27,7 @@ def main(words: list[str]) -> int:
     if options.project:
         split(options.project)
     if options.every <= 0:
-        raise UserError(f"--every {options.every:g}: allowed are seconds above 0")
+        raise UserError(f"--every {options.every:g}: must be a number of seconds above 0")
     with scratch_folder() as scratch:
         sender = Sender(scratch, options.project)
         # Whatever would stop every run alike, as a missing key, is said once and at the start.

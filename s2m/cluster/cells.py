@@ -203,4 +203,4 @@ def _seed(word: str) -> int:
     try:
         return int(value)
     except ValueError:
-        raise UserError(f"seed = {value}: allowed are whole numbers from 0") from None
+        raise UserError(f"seed = {value}: must be an integer from 0") from None

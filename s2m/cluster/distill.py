@@ -37,7 +37,7 @@ def compose_student(
     given = next((word.split("=", 1)[1] for word in words if word.startswith("teacher=")), "")
     teacher = _unquoted(given)
     if not teacher:
-        raise UserError(f"who teaches? Give teacher=..., {WHO}")
+        raise UserError(f"teacher= is missing: give {WHO}")
     if teacher in AGENTS:
         cfg = load(StudentCfg, words, search)
         cfg.taught_by = TaughtByCfg(variant=teacher)

@@ -202,7 +202,8 @@ def _meant(key: str, names: Iterable[str]) -> str:
     return (inside or found)[0] if len(inside or found) == 1 else ""
 
 
-_ALLOWED = {bool: "true and false", int: "whole numbers", float: "numbers", str: "text"}
+_MUST = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
+_ITEMS = {bool: "true and false", int: "integers", float: "numbers", str: "text"}
 
 
 def _mistyped(error: OmegaConfBaseException, given: str = "") -> UserError:
@@ -213,10 +214,10 @@ def _mistyped(error: OmegaConfBaseException, given: str = "") -> UserError:
     if kind is None:
         return UserError(f"{key}: {_first_line(error)}" if key else _first_line(error))
     if get_origin(kind) is list:
-        of = f" of {_ALLOWED[get_args(kind)[0]]}"
+        of = _ITEMS[get_args(kind)[0]]
         example = value if value and not value.startswith("[") else "a,b"
-        return UserError(f"{key} = {value}: allowed is a list{of}, as in {key}=[{example}]")
-    return UserError(f"{key} = {value}: allowed are {_ALLOWED[kind]}")
+        return UserError(f"{key} = {value}: must be a list of {of}, as in {key}=[{example}]")
+    return UserError(f"{key} = {value}: must be {_MUST[kind]}")
 
 
 def _type_of(error: OmegaConfBaseException) -> Any:

@@ -43,7 +43,7 @@ def take_root(words: Sequence[str]) -> tuple[str | None, list[str]]:
         option, given, value = rest[i].partition("=")
         if option == "--root" and not given:
             if i + 1 == len(rest):
-                raise UserError("--root: write the folder of runs behind it")
+                raise UserError("--root needs a folder")
             found.append(rest.pop(i + 1))
         elif option in ("root", "--root") and given:
             found.append(value)

@@ -98,7 +98,7 @@ def variant(config: dict[str, Any]) -> str:
     if name in (*ACTING, TACTSET):
         raise UserError(f"encoder name {name!r}: belongs to a control or student: choose another")
     if type(permute) is not bool:
-        raise UserError(f"permute = {permute!r}: allowed are true and false")
+        raise UserError(f"permute = {permute!r}: must be true or false")
     return name if permute else f"{name}_off"
 
 
@@ -106,7 +106,7 @@ def seed(config: dict[str, Any]) -> int:
     """Return the seed of a run."""
     value = _required(config, "seed")
     if type(value) is not int or value < 0:
-        raise UserError(f"seed = {value!r}: allowed are whole numbers from 0")
+        raise UserError(f"seed = {value!r}: must be an integer from 0")
     return value
 
 

@@ -197,7 +197,7 @@ def _replace_evaluation(
 
     folder = RunFolder.open(cfg.run)
     if folder.result(folder.kind.stage) is None:
-        raise UserError(f"{folder.path} has not finished training: only then it is evaluated")
+        raise UserError(f"{folder.path} has not finished training: evaluate it after training")
     if shift_of(words).keys() - {"slots"}:
         raise UserError(
             "store = true: faults, delays and shifts of task and sim are for trying, an evaluation "
@@ -205,5 +205,7 @@ def _replace_evaluation(
         )
     with stop_signals() as stop, RunLock.acquire(folder) as lock:
         if evaluate(folder, lock, stop, Progress(console, live=False), stage) == STOPPED:
-            raise UserError(f"stopped by {stop.reason}: the evaluation of {folder.path} stands")
+            raise UserError(
+                f"stopped by {stop.reason}: {folder.path} keeps its previous evaluation"
+            )
     return pq.read_table(folder.path / "episodes.parquet").to_pylist()

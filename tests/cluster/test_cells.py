@@ -63,7 +63,7 @@ def test_every_named_sweep_composes_and_says_what_it_is(name):
     [
         (["+sweep=encoder"], "unknown sweep 'encoder'. Did you mean 'encoders'? Allowed: ablation"),
         (["encoder=pfds,dsch"], "unknown encoder 'dsch'. Did you mean 'dshc'?"),
-        (["seed=40,x"], "seed = x: allowed are whole numbers from 0"),
+        (["seed=40,x"], "seed = x: must be an integer from 0"),
         (["seed=40,-1"], "seed = -1: allowed 0 to"),
         (["seed=interval(1,2)"], "cannot sweep over 'seed=interval(1,2)': write the values, as in"),
         (["seed=glob(4*)"], "cannot sweep over 'seed=glob(4*)': write the values, as in seed=a,b"),

@@ -165,7 +165,7 @@ def test_dry_says_which_cards_and_how_many_runs(cards, tmp_path, capsys):
         ("cluster.gpus=[1,1]", r"name every GPU once; cluster.runs_per_gpu=2 lets two"),
         ("cluster.gpus=0,1", r"cluster must be the same .* cluster.gpus=\[0,1\]"),
         ("cluster.runs_per_gpu=0", "cluster.runs_per_gpu = 0: allowed 1 or more"),
-        ("cluster.runs_per_gpu=x", "cluster.runs_per_gpu = x: allowed are whole numbers"),
+        ("cluster.runs_per_gpu=x", "cluster.runs_per_gpu = x: must be an integer"),
     ],
 )
 def test_cards_that_cannot_be_meant_are_refused(cards, tmp_path, word, line):

@@ -94,8 +94,8 @@ def test_bad_teachers_are_one_line_each(teacher, student, tmp_path):
     shutil.rmtree(bare / "checkpoints")
     (tmp_path / "empty").mkdir()
     for words, line in {
-        (): "who teaches? Give teacher=..., a run folder",
-        ("teacher=",): "who teaches?",
+        (): "teacher= is missing: give a run folder",
+        ("teacher=",): "teacher= is missing",
         (f"teacher={tmp_path / 'nowhere'}",): "there is no such folder; allowed is a run folder",
         (f"teacher={tmp_path / 'empty'}",): "is not a run folder: it has no run.json",
         (f"teacher={young}",): "has not finished training; wait for it",

@@ -90,5 +90,5 @@ def test_logs_give_as_many_lines_as_asked_for(folder, capsys, asked, given):
 @pytest.mark.parametrize("lines", ["0", "-3"])
 def test_no_lines_at_all_are_refused(folder, lines):
     folder.log.touch()
-    with pytest.raises(UserError, match=f"--lines {lines}: allowed are whole numbers from 1"):
+    with pytest.raises(UserError, match=f"--lines {lines}: must be an integer from 1"):
         logs.main([str(folder.path), "--lines", lines])

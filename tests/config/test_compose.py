@@ -49,12 +49,12 @@ SLURM = "defaults:\n  - slurm_schema\n"
     ("text", "line"),
     [
         ("partion: gpu", "unknown setting 'cluster.partion'. Did you mean 'cluster.partition'?"),
-        ("memory: 48G", "cluster.memory = 48G: allowed are numbers"),
+        ("memory: 48G", "cluster.memory = 48G: must be a number"),
         (
             "setup: module load x",
-            "cluster.setup = module load x: allowed is a list of text",
+            "cluster.setup = module load x: must be a list of text",
         ),
-        ("gpus:", "cluster.gpus = nothing: allowed are whole numbers"),
+        ("gpus:", "cluster.gpus = nothing: must be an integer"),
     ],
 )
 def test_a_wrong_value_in_a_file_is_told_with_the_file(conf, text, line):

@@ -66,5 +66,5 @@ def test_a_plain_folder_is_the_root_of_a_launch(tmp_path):
 def test_two_folders_or_none_behind_root_are_refused():
     with pytest.raises(UserError, match="root=a and root=b: give one folder"):
         take_root(["root=a", "--root", "b"])
-    with pytest.raises(UserError, match="write the folder of runs behind it"):
+    with pytest.raises(UserError, match="--root needs a folder"):
         take_root(["--root"])

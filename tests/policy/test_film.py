@@ -187,7 +187,7 @@ def test_without_a_gl_library_one_line_says_what_to_install(tmp_path, kind):
         (["out=a.txt"], "out = a.txt: allowed are .mp4, .gif, .webp"),
         (["seconds=-1"], "seconds = -1.0: allowed above 0 and at most 60"),
         (["sim.ball.mass=0"], "sim.ball.mass = 0.0: allowed above 0"),
-        (["width=big"], "width = big: allowed are whole numbers"),
+        (["width=big"], "width = big: must be an integer"),
         (["agnet=lqr"], "unknown setting 'agnet'. Did you mean 'agent'?"),
         (["sim=isac"], "unknown sim 'isac'"),
         (["nonsense"], "cannot read 'nonsense': write setting=value"),

@@ -92,7 +92,7 @@ def test_help_is_no_mistake(capsys):
     [
         ([], "usage: python -m s2m.audit RUN_FOLDER"),
         (["nowhere"], "nowhere is not a run folder: it has no run.json"),
-        (["nowhere", "0"], "samples = 0: allowed are whole numbers from 1"),
+        (["nowhere", "0"], "samples = 0: must be an integer from 1"),
     ],
 )
 def test_bad_input_is_one_line(words, line):

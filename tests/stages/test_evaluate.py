@@ -199,13 +199,21 @@ def test_slots_are_shown_as_the_evaluation_says(trained, slots, permute):
 
 def test_store_replaces_the_evaluation_of_a_run(tmp_path):
     folder = create(tmp_path / "run")
-    with pytest.raises(UserError, match="has not finished training"):
+    with pytest.raises(UserError, match="has not finished training: evaluate it after training$"):
         main([f"run={folder.path}", "store=true"])
     execute(folder)
     main([f"run={folder.path}", "store=true", "levels=[2]", "episodes=4", "seed=5"])
     rows, result = table(folder, "episodes"), folder.result("evaluate")
     assert [row["k"] for row in rows] == [2] * 4 and rows[0]["seed"] == 5
     assert result is not None and result["settings"]["episodes"] == 4
+
+
+def test_a_stopped_store_says_what_the_run_keeps(tmp_path, monkeypatch):
+    folder = create(tmp_path / "run")
+    execute(folder)
+    monkeypatch.setattr("s2m.stages.evaluate.evaluate", lambda *_: STOPPED)
+    with pytest.raises(UserError, match="^stopped by .*/run keeps its previous evaluation$"):
+        main([f"run={folder.path}", "store=true"])
 
 
 def test_store_keeps_the_settings_of_the_run_that_are_not_given(tmp_path, capsys):
@@ -226,7 +234,7 @@ def test_store_keeps_the_settings_of_the_run_that_are_not_given(tmp_path, capsys
         (["store=true"], "store = true: needs run=FOLDER"),
         (["agent=pid"], "unknown agent 'pid'. Allowed: zero, random, lqr"),
         (["levels=[0]"], "levels = [0]: allowed 1 to 5"),
-        (["levels=3"], "levels = 3: allowed is a list of whole numbers, as in levels=[3]"),
+        (["levels=3"], "levels = 3: must be a list of integers, as in levels=[3]"),
         (["encoder=dshc"], "unknown setting 'encoder'. Allowed: levels, episodes"),
         (["episodes=0"], "episodes = 0: allowed 1 or more"),
         (["out=rows.xlsx"], "out = rows.xlsx: allowed is a .csv file"),

@@ -96,7 +96,7 @@ def test_disabled_and_damaged_runs_are_said(server, tmp_path):
     [
         (["nowhere"], {}, "nowhere is not a run folder and holds none"),
         (["runs", "--project", "a/b/c"], {}, "--project a/b/c: write entity/name"),
-        (["runs", "--every", "0"], {}, "--every 0: allowed are seconds above 0"),
+        (["runs", "--every", "0"], {}, "--every 0: must be a number of seconds above 0"),
         (["runs"], {"WANDB_API_KEY": ""}, "there is no W&B API key: wandb login"),
         (["runs"], {"WANDB_API_KEY": "x" * 40}, "refuses the API key: wandb login"),
         (
