@@ -1,4 +1,4 @@
-"""The table and the figure of policies that were judged in other worlds than their own.
+"""Robustness: no-drop rates of policies that were evaluated under shifts, without retraining.
 
 python -m analysis.robustness FOLDER [--publish] reads what `python -m s2m.evaluate -m` has stored
 in a folder and writes robustness.csv, .md, .tex, .svg and .png beside it; that command calls it
@@ -31,11 +31,16 @@ PAGE, FIGURES = ROOT / "docs" / "results.md", ROOT / "docs" / "figures" / "study
 FOLDER = "evaluations"
 COLUMNS = 3
 """Panels side by side."""
+TITLE = "Robustness"
+CAPTION = (
+    "Robustness: no-drop rate under shifted physics, commands, noise and delays. Policies are "
+    "evaluated without retraining."
+)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """One policy in one world."""
+    """One policy under one shift, or as trained."""
 
     run: str
     row: Row
@@ -55,7 +60,7 @@ class Judged:
 
 
 def load(folder: Path) -> list[Judged]:
-    """Read the evaluations below a folder, which must have judged all policies alike."""
+    """Read the evaluations below a folder, which must have evaluated all policies alike."""
     paths = sorted((folder / FOLDER).glob("*.json"))
     if not paths:
         raise UserError(f"{folder} has no evaluations: python -m s2m.evaluate -m makes them")
@@ -114,7 +119,8 @@ def _number(value: object) -> float:
 
 def make_table(found: Sequence[Judged]) -> Table:
     """Return no-drop rates: a line per shift, a column per encoder."""
-    rows, top = _by_row(found), max(k for one in found for k in one.successes)
+    rows, levels = _by_row(found), sorted({k for one in found for k in one.successes})
+    several = len(levels) > 1
     lines, records, widest = [], [], 0.0
     for shift in _shifts(found):
         cells, runs = [plain(name_of(shift))], []
@@ -123,34 +129,40 @@ def make_table(found: Sequence[Judged]) -> Table:
             if not here:
                 cells.append(missing("—"))
                 continue
-            every, most = (_pooled(here, k) for k in (None, top))
-            low, high = wilson(every)
-            widest = max(widest, (high - low) / 2)
-            cells.append(plain(f"{100 * every.rate:.0f} ({100 * most.rate:.0f})"))
+            every, most = (_pooled(here, k) for k in (None, levels[-1]))
+            widest = max(widest, *((high - low) / 2 for low, high in map(wilson, (every, most))))
+            brackets = f" ({100 * most.rate:.0f})" if several else ""
+            cells.append(plain(f"{100 * every.rate:.0f}{brackets}"))
             runs += [one.run for one in here]
             records += [record for one in here for record in _records(one)]
         lines.append(Line(cells, runs, rule=len(lines) == 1))
     settings = found[0].settings
     seeds = {row.label: len({one.run for one in judged}) for row, judged in rows.items()}
-    balls = ", ".join(map(str, sorted({k for one in found for k in one.successes})))
+    balls = _counted(levels[-1], "ball")
+    if several:
+        balls = f"{', '.join(map(str, levels[:-1]))} and {balls} pooled; in round brackets {balls}"
     return Table(
         "robustness",
-        "Policies in other worlds",
-        f"Episodes without a drop, %, with {balls} balls together, and in round brackets with "
-        f"{top}: trained in their own world, judged in one that was shifted.",
+        TITLE,
+        f"{CAPTION} In %, with {balls}.",
         [
-            column("world", align="l"),
+            column("shift", align="l"),
             *(replace(column(row.label), head=Cell(row.label, row.tex)) for row in rows),
         ],
         lines,
         notes=[
-            f"{settings['episodes']} episodes per number of balls, seed {settings['seed']}: the "
-            f"same in all cells. Wilson intervals of 95 % are at most ±{100 * widest:.0f} points "
-            "wide; they do not cover how policies differ between training seeds.",
+            f"{_counted(settings['episodes'], 'episode')} per number of balls, seed "
+            f"{settings['seed']}: the same in all cells. 95 % Wilson half-widths are at most "
+            f"{100 * widest:.0f} points; they do not cover how policies differ between training "
+            "seeds.",
             "Policies: " + ", ".join(f"{n} of {label}" for label, n in seeds.items()) + ".",
         ],
         records=records,
     )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _pooled(judged: Sequence[Judged], k: int | None = None) -> Count:
@@ -197,9 +209,9 @@ def make_figure(found: Sequence[Judged]) -> Drawing:
 
     return Drawing(
         "robustness",
-        "Policies in other worlds",
-        "Episodes without a drop against what was shifted, all numbers of balls together; one "
-        "line per encoder, dashed without slot permutation. Dotted: the value of training.",
+        TITLE,
+        f"{CAPTION} All numbers of balls together; one line per encoder, dashed without slot "
+        "permutation. Dotted: the value of training.",
         paint,
         sorted({one.run for one in found}),
     )
@@ -250,9 +262,7 @@ def publish(folder: Path) -> None:
     """Put the table and the figure into docs/results.md."""
     text = write(folder).split("\n", 2)[2].strip("\n")
     (FIGURES / "robustness.svg").write_bytes((folder / "robustness.svg").read_bytes())
-    picture = (
-        f"![No-drop rates in shifted worlds]({FIGURES.relative_to(PAGE.parent)}/robustness.svg)"
-    )
+    picture = f"![No-drop rates under shifts]({FIGURES.relative_to(PAGE.parent)}/robustness.svg)"
     replace_section(PAGE, "robustness", f"{text}\n\n{picture}")
 
 

@@ -1,18 +1,18 @@
-"""Success rates of reference agents and of trained policies, also in shifted worlds.
+"""Success rates of reference agents and of trained policies, as trained or under a shift.
 
     python -m s2m.evaluate agent=lqr
-    python -m s2m.evaluate run=runs/default/pfds-...          a trained policy in its own world
+    python -m s2m.evaluate run=runs/default/pfds-...          a trained policy, as trained
     python -m s2m.evaluate run=... sim.ball.rolling=0.0004 task.command.linear_x=0.8
     python -m s2m.evaluate run=... delay.action=2 task.noise.position=0.03
     python -m s2m.evaluate -m run=A,B sim.ball.rolling=0.0002,0.0004 delay.action=0,2
     python -m s2m.evaluate -m run=results/desktop +shifts=common episodes=20
 
-Beside run=, settings of task, sim, delay, faults and slots shift the world the policy was trained
-in; its own evaluation stays unchanged. With -m all values of all settings are combined, for every
+Beside run=, settings of task, sim, delay, faults and slots shift what the policy was trained with;
+its own evaluation stays unchanged. With -m all values of all settings are combined, for every
 run at or below the folders of run=. +shifts=NAME takes the lines of sweeps/shifts/NAME.yaml one
 after the other. Each policy is also evaluated as trained. out=FOLDER (robustness) gets the
 episodes, a table and a figure; the same command again evaluates what is missing.
---cfg job prints the composed config, beside run= with the shifted world of that run; --info also
+--cfg job prints the composed config, beside run= with that run's shifted settings; --info also
 where it comes from.
 """
 
@@ -92,7 +92,7 @@ def _several(words: list[str], search: Search) -> int:
     runs, out = runs_at([place.run for place in places]), Path(outs.pop())
     for word in (word for cell in cells for word in cell):
         if word.partition("=")[0] in ("agent", "store", "task", "sim"):
-            raise UserError(f"'{word}': -m evaluates runs in worlds that differ in single settings")
+            raise UserError(f"'{word}': -m evaluates runs under shifts of single settings")
     _check_shifts(runs, cells, search)
     # Slow to import: help and mistakes come before.
     from s2m.encoders.registry import load_own

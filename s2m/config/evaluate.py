@@ -1,4 +1,4 @@
-"""The episodes by which a policy is judged, after its run or on command."""
+"""The episodes by which a policy is evaluated, after its run or on command."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +10,7 @@ from s2m.config.task import TaskCfg
 
 @dataclass
 class EvaluationCfg:
-    """The episodes that a trained policy is judged by (paper, section 5.1)."""
+    """The episodes that a trained policy is evaluated by (paper, section 5.1)."""
 
     levels: list[int] = setting([1, 2, 3, 4, 5], "numbers of balls", low=1, high=5, distinct=True)
     episodes: int = setting(100, "episodes per number of balls", low=1)
@@ -49,8 +49,8 @@ class EvaluateCfg(EvaluationCfg):
 
     agent: str = setting("lqr", "who acts: zero, random or lqr")
     run: str = setting(
-        "", "run folder whose policy acts instead, in its own world; task.*, sim.* and delay.* "
-        "shift that",
+        "", "run folder whose policy acts instead, as trained; task.*, sim.* and delay.* shift "
+        "that",
     )  # fmt: skip
     store: bool = setting(
         False, "replace the run's own evaluation, with its own settings unless given"

@@ -1,4 +1,4 @@
-"""A shift: what an evaluation changes of the world in which a policy has learnt."""
+"""A shift: what an evaluation changes of the settings with which a policy was trained."""
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
@@ -27,7 +27,7 @@ Shift = dict[str, str]
 
 
 def shift_of(words: Iterable[str]) -> Shift:
-    """Return the settings of a command that shift the world, in the order of their names."""
+    """Return the settings of a command that are a shift, in the order of their names."""
     given = dict(word.split("=", 1) for word in words if "=" in word)
     aside = {
         f"sim.{item.name}" for schema in SIMULATORS.values() for item in fields(schema)  # pyright: ignore[reportArgumentType]

@@ -1,6 +1,6 @@
-"""Several policies in several worlds: each judged once, stored apart from its run.
+"""Several policies under several shifts: each evaluated once, stored apart from its run.
 
-Every policy is also judged as it was trained, in the same episodes. What is stored names run,
+Every policy is also evaluated as trained, in the same episodes. What is stored names run,
 checkpoint, shift and settings; the same command again does only what is missing.
 """
 
@@ -32,7 +32,7 @@ FOLDER = "evaluations"
 def judge_all(
     runs: Sequence[RunFolder], cells: Iterable[list[str]], out: Path, search: Search
 ) -> int:
-    """Judge runs in every cell's world and in their own; return how often that could not be.
+    """Evaluate runs under every cell's shift and as trained; return how often that failed.
 
     Runs without a policy, as archives keep most of theirs, are left out and named.
     """
@@ -44,7 +44,7 @@ def judge_all(
         worlds += [words for words in (unshifted, cell) if words not in worlds]
     without = [run.path.name for run in runs if not saved(run)]
     if len(without) == len(runs):
-        raise UserError(f"{', '.join(without)}: without a checkpoint there is nothing to judge")
+        raise UserError(f"{', '.join(without)}: without a checkpoint there is nothing to evaluate")
     if without:
         names = f"{', '.join(without[:3])}{', ...' if len(without) > 3 else ''}"
         console.print(f"{len(without)} of {len(runs)} runs have no checkpoint: {names}")
@@ -57,7 +57,7 @@ def judge_all(
             except UserError as error:
                 left_out += 1
                 console.print(f"{said}: left out: {in_words(error)}", soft_wrap=True)
-                if not shift_of(words):  # then no shift can be judged either
+                if not shift_of(words):  # then it cannot be under a shift either
                     break
                 continue
             shown = ", ".join(f"{100 * r['no_drop'] / r['n']:.0f}" for r in rates.values())
@@ -66,7 +66,7 @@ def judge_all(
 
 
 def _judge(run: RunFolder, words: list[str], out: Path, search: Search) -> dict[str, Any]:
-    """Judge a policy unless that was done before; return its successes per number of balls."""
+    """Evaluate a policy unless that was done before; return its successes per number of balls."""
     sim = run.executed()["sim"]["name"]
     cfg = load(EvaluateCfg, [*words, f"run={quoted(str(run.path))}", f"sim={sim}"], search)
     shift = shift_of(words)

@@ -1,4 +1,4 @@
-"""The table and figure of policies in other worlds, from records written by hand."""
+"""The table and figure of policies under shifts, from records written by hand."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ def record(folder, run, shift, kept, variant="pfds", **changes):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Two policies of pfds and one student in six worlds, one of which the student has not met."""
+    """Two policies of pfds and one student under six shifts; the student lacks some."""
     for seed, lost in ((40, 0), (41, 2)):
         record(tmp_path, f"pfds-s{seed}", {}, (10 - lost, 6))
         for value, kept in {"0.0004": 4, "0.0016": 8, "0.0001": 1}.items():
@@ -47,7 +47,7 @@ def folder(tmp_path):
 def test_cells_pool_seeds_and_levels_and_name_what_is_missing(folder):
     table = make_table(load(folder))
     heads = [column.head.text for column in table.columns]
-    assert heads == ["world", "PFDS", "TactSet"]
+    assert heads == ["shift", "PFDS", "TactSet"]
     assert [[cell.text for cell in line.cells] for line in table.lines] == [
         ["as trained", "75 (60)", "50 (20)"],
         ["sim.ball.rolling=0.0001", "45 (10)", "—"],
@@ -56,6 +56,9 @@ def test_cells_pool_seeds_and_levels_and_name_what_is_missing(folder):
         ["slots=fixed", "75 (50)", "—"],
         ["delay.action=2 sim.ball.rolling=0.0004", "25 (0)", "—"],
     ]
+    assert table.caption.endswith("with 1 and 5 balls pooled; in round brackets 5 balls.")
+    assert "10 episodes per number of balls" in table.notes[0]
+    assert "95 % Wilson half-widths are at most 23 points;" in table.notes[0]
     assert "Policies: 2 of PFDS, 1 of TactSet." in table.notes
     rows = list(csv.DictReader(io.StringIO(to_csv(table))))
     assert len(rows) == 14 * 2
@@ -67,6 +70,19 @@ def test_cells_pool_seeds_and_levels_and_name_what_is_missing(folder):
         "n": "10",
         "no_drop": "6",
     }
+
+
+def test_one_number_of_balls_and_one_episode_are_singular(tmp_path):
+    once = {"1": {"n": 1, "strict": 1, "no_drop": 1}}
+    settings = SETTINGS | {"levels": [1], "episodes": 1}
+    record(tmp_path, "pfds-s40", {}, (1, 1), successes=once, settings=settings)
+    table = make_table(load(tmp_path))
+    assert table.caption == (
+        "Robustness: no-drop rate under shifted physics, commands, noise and delays. Policies are "
+        "evaluated without retraining. In %, with 1 ball."
+    )
+    assert table.notes[0].startswith("1 episode per number of balls")
+    assert [cell.text for cell in table.lines[0].cells] == ["as trained", "100"]
 
 
 def test_the_figure_has_a_panel_per_setting_with_the_value_of_training(folder):
@@ -87,7 +103,7 @@ def test_files_are_written_and_published(folder, monkeypatch):
     page.write_text("<!-- robustness -->\n<!-- /robustness -->\n")
     monkeypatch.setattr(robustness, "PAGE", page)
     monkeypatch.setattr(robustness, "FIGURES", figures)
-    assert write(folder).startswith("## Policies in other worlds")
+    assert write(folder).startswith("## Robustness")
     publish(folder)
     assert "| as trained | 75 (60) | 50 (20) |" in page.read_text()
     assert (figures / "robustness.svg").read_bytes() == (folder / "robustness.svg").read_bytes()

@@ -1,4 +1,4 @@
-"""Policies in other worlds: judged once, stored apart from their runs, shown in one table."""
+"""Policies under shifts: evaluated once, stored apart from their runs, shown in one table."""
 
 import csv
 import json
@@ -88,8 +88,8 @@ def test_one_run_under_one_shift_is_named_in_table_and_rows(runs, tmp_path, caps
     ("words", "line"),
     [
         (["-m", "delay.action=1"], "-m needs run=FOLDER"),
-        (["-m", "run={one}", "agent=lqr"], "'agent=lqr': -m evaluates runs in worlds that differ"),
-        (["-m", "run={one}/../young"], "young: without a checkpoint there is nothing to judge"),
+        (["-m", "run={one}", "agent=lqr"], "'agent=lqr': -m evaluates runs under shifts"),
+        (["-m", "run={one}/../young"], "young: without a checkpoint there is nothing to evaluate"),
         (["-m", "run={one}", "out=a,b"], "out = a, b: allowed is one folder"),
         (["-m", "run={one}", "+shifts=comon"], "shifts 'comon'"),
         (["-m", "run={one}", "delay.action=1", "task.command.linear_xx=0.8"], "Did you mean 'task"),
