@@ -1,12 +1,13 @@
 """The published study: the documentation shows exactly what the archived runs give."""
 
 import re
+import shutil
 
 import numpy as np
 import pytest
 from pyarrow import parquet
 
-from analysis import why
+from analysis import robustness, why
 from analysis.build import main
 from analysis.cohort import Cohort
 from analysis.docs import section
@@ -59,6 +60,14 @@ def test_the_tables_of_why_are_those_of_its_archive(tmp_path):
     assert shown
     for kind, name in shown:
         assert section(why.PAGE, f"{kind} {name}") == read(tmp_path, kind, name), name
+
+
+def test_robustness_is_that_of_its_archive(tmp_path):
+    folder = tmp_path / "robustness"
+    shutil.copytree(ROOT / "results" / "robustness", folder)
+    text = robustness.write(folder).split("\n", 2)[2].strip("\n")
+    assert section(RESULTS, "robustness").startswith(f"{text}\n\n![")
+    assert (FIGURES / "robustness.svg").read_bytes() == (folder / "robustness.svg").read_bytes()
 
 
 def test_the_runs_of_both_line_searches_are_those_of_their_archive(tmp_path):
