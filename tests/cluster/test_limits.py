@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -126,7 +127,8 @@ def test_waiting_feeds_the_queue_until_nothing_is_left(pretended, tmp_path, monk
         for step in find_steps(root):
             step.succeeded(results_of(find_runs(root)))
 
-    monkeypatch.setattr("s2m.cluster.feed.time.sleep", sleep)
+    # Only there: subprocess, too, sleeps while a command ends.
+    monkeypatch.setattr("s2m.cluster.feed.time", SimpleNamespace(sleep=sleep))
     assert launch(root, "+sweep=tested", "seed=range(7)", "--wait") == 0
     assert set(states(root).values()) == {"finished"} and elements(pretended) == 0
     lines = capsys.readouterr().out.splitlines()
