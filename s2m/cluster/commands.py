@@ -12,6 +12,7 @@ from functools import cache
 from s2m.console.errors import UserError
 
 WAITING = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT")
+NO_CONTROLLER = "SLURM's commands are here, but no controller answers (no slurm.conf?)"
 SECONDS = 30.0
 """How long to wait for an answer."""
 
@@ -65,8 +66,14 @@ def ask(*command: str, hold: Sequence[int] = ()) -> str:
     except subprocess.TimeoutExpired:
         raise SlurmError(f"{command[0]} did not answer within {SECONDS:.0f} s") from None
     if done.returncode != 0:
-        raise SlurmError(f"{command[0]}: {complaint(done.stderr)}")
+        said = f"{command[0]}: {complaint(done.stderr)}"
+        raise SlurmError(f"{NO_CONTROLLER}: {said}" if is_unconfigured(done.stderr) else said)
     return done.stdout
+
+
+def is_unconfigured(text: str) -> bool:
+    """Tell whether a command of SLURM's found nothing that says where its controller is."""
+    return re.search(r"configuration (source|file)|failed to fetch config", text) is not None
 
 
 def complaint(text: str) -> str:
@@ -124,11 +131,11 @@ def listed(*options: str) -> list[Job]:
     lines = ask("squeue", "--noheader", "--array", "--format=%i|%A|%j|%T|%r|%M", *options)
     found = [line.split("|") for line in lines.splitlines() if line.count("|") >= 4]
     jobs = []
-    for name, number, job_name, state, reason, *time in found:
-        job = Job(name, number, job_name, state, reason)
-        elapsed = None if job.waits else _seconds("".join(time))
-        jobs.append(replace(job, elapsed=elapsed))
-    return [job for job in jobs if re.fullmatch(r"\d+(_\d+)?", job.id)]
+    for id, number, name, state, reason, *time in found:
+        if re.fullmatch(r"\d+(_\d+)?", id):
+            job = Job(id, number, name, state, reason)
+            jobs.append(job if job.waits else replace(job, elapsed=_seconds("".join(time))))
+    return jobs
 
 
 def _seconds(time: str) -> float | None:

@@ -13,6 +13,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from s2m.cluster.commands import NO_CONTROLLER, complaint, is_unconfigured
 from s2m.config.sim import INSTALL_ISAAC
 from s2m.console.text import one_line
 from s2m.run.cards import VISIBLE, installed
@@ -247,6 +248,12 @@ def slurm(root: Path, cluster: bool) -> Result:
     partitions = [line.split() for line in listing.stdout.splitlines() if line.strip()]
     if listing.returncode or not partitions:
         message = listing.stderr.strip().splitlines()
+        if is_unconfigured(listing.stderr):
+            return Result(
+                False, f"{NO_CONTROLLER}: sinfo: {complaint(listing.stderr)}",
+                "log in to a node of the cluster, or set SLURM_CONF; to try SLURM here: "
+                "slurm/README.md",
+            )  # fmt: skip
         return Result(
             False, message[0] if message else "sinfo lists no partition",
             "ask who runs the cluster: sinfo must list partitions here",

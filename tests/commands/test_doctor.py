@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from s2m import doctor
+from s2m.cluster.commands import SlurmError, partitions
 from s2m.console.errors import UserError
 from s2m.monitor import checks, examination
 
@@ -34,9 +35,9 @@ def program(tmp_path, monkeypatch):
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
 
-    def write(name, says, code=0):
+    def write(name, says, code=0, to=1):
         path = folder / name
-        path.write_text(f"#!/bin/sh\necho '{says}'\nexit {code}\n")
+        path.write_text(f"#!/bin/sh\necho '{says}' >&{to}\nexit {code}\n")
         path.chmod(0o755)
 
     return write
@@ -84,6 +85,27 @@ def test_a_controller_that_does_not_answer(capsys, tmp_path, program):
     program("sinfo", "", code=1)
     _, report = told(capsys, str(tmp_path), "--cluster")
     assert finding(report, "slurm")["status"] == "missing"
+
+
+def test_commands_without_a_configuration_are_told_by_what_is_missing(capsys, tmp_path, program):
+    program("sbatch", "")
+    program(
+        "sinfo",
+        "sinfo: error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host\n"
+        "sinfo: error: _establish_config_source: failed to fetch config\n"
+        "sinfo: fatal: Could not establish a configuration source",
+        code=1, to=2,
+    )  # fmt: skip
+    said = (
+        "SLURM's commands are here, but no controller answers (no slurm.conf?): sinfo: "
+        "_establish_config_source: failed to fetch config"
+    )
+    _, report = told(capsys, str(tmp_path), "--cluster")
+    found = finding(report, "slurm")
+    assert found["status"] == "missing" and found["found"] == said
+    with pytest.raises(SlurmError) as error:
+        partitions()
+    assert str(error.value) == said
 
 
 def test_a_gpu_without_a_fitting_torch(capsys, tmp_path, pretended_cards, monkeypatch):
