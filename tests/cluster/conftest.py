@@ -4,6 +4,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -15,7 +16,7 @@ sys.path.insert(0, str(ROOT / "slurm"))  # A folder of scripts, not a package.
 from devcluster import DevCluster, missing_programs  # noqa: E402
 
 
-def cannot(reason):
+def cannot(reason) -> NoReturn:
     """Skip a test on daemons; S2M_REQUIRE_SLURM=1 makes that a failure."""
     if os.environ.get("S2M_REQUIRE_SLURM") == "1":
         pytest.fail(reason)
