@@ -16,7 +16,7 @@ from s2m.console.text import duration
 from s2m.run.criteria import MET, MISSED, NOT_YET, Reading, in_line, read
 from s2m.run.folder import RunFolder
 from s2m.run.kind import STUDENT
-from s2m.run.status import FINISHED, RUNNING, UNREADABLE
+from s2m.run.status import FINISHED, PENDING, RUNNING, UNREADABLE
 
 HEAD = ("run", "level", "iteration", "samples/s", "ETA")
 COLOURS = {MET: "green", MISSED: "yellow", NOT_YET: "dim"}
@@ -65,7 +65,7 @@ class Board:
                 continue
             readings = self._readings(folder, state)
             table.add_row(*row, *(_cells(readings) if wide else [_summary(readings)]))
-        counts = {RUNNING: len(running), **Counter(ended.values()), "waiting": waiting}
+        counts = {RUNNING: len(running), **Counter(ended.values()), PENDING: waiting}
         counted = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
         total = len(running) + len(ended) + waiting
         others = [

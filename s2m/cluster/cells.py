@@ -172,7 +172,7 @@ def _values(override: Override, search: Search) -> list[str]:
 def _same(cell: list[str], cfg: RunCfg, other: list[str], before: RunCfg) -> UserError:
     """Say which two cells are one run, and what makes them so."""
     if cell == other:
-        return UserError(f"'{' '.join(cell)}' is named twice: give every run once")
+        return UserError(f"'{' '.join(cell)}' appears twice: give every run once")
     ours = " ".join(word for word in cell if word not in other)
     theirs = " ".join(word for word in other if word not in cell)
     mine, its = (dict((n, v) for n, v, _ in settings(c)) for c in (cfg, before))

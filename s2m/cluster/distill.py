@@ -16,6 +16,7 @@ from s2m.config.overrides import quoted, require_once
 from s2m.config.run import LEARNER, RunCfg
 from s2m.config.search import REPOSITORY, Search, digest
 from s2m.console.errors import UserError
+from s2m.console.text import count
 from s2m.run.files import read_json
 from s2m.run.finding import locate
 from s2m.run.folder import RunFolder, saved
@@ -62,9 +63,10 @@ def refuse_partial(what: str, waiting: Sequence[str], partial: bool) -> None:
     """Refuse a teacher that was chosen before all runs had ended, unless that is asked for."""
     if waiting and not partial:
         named = f"{', '.join(waiting[:3])}{' ...' if len(waiting) > 3 else ''}"
+        them = "it" if len(waiting) == 1 else "them"
         raise UserError(
-            f"{what}: the teacher was chosen before {len(waiting)} other runs had ended ({named}): "
-            "wait for them and make the tables again, or use it anyway with --partial"
+            f"{what}: the teacher was chosen before {count(len(waiting), 'other run')} had ended "
+            f"({named}): wait for {them} and make the tables again, or use it anyway with --partial"
         )
 
 

@@ -10,13 +10,14 @@ from s2m.cluster.commands import SlurmError, settings
 from s2m.cluster.followup import Step
 from s2m.cluster.plan import Own, Plan, PlannedRun, create_folders, make_plan
 from s2m.cluster.queue import Queue
-from s2m.cluster.remarks import count, exit_code, left_alone
+from s2m.cluster.remarks import exit_code, left_alone
 from s2m.cluster.script import WARNED
 from s2m.cluster.slurm import Full, Submitter
 from s2m.cluster.turn import launch_lock
 from s2m.config.distill import StudentCfg
 from s2m.config.run import RunCfg
 from s2m.console.errors import UserError
+from s2m.console.text import count
 from s2m.run.status import FAILED, QUEUED, RUNNING
 
 SILENT = "squeue does not answer: nothing was submitted"
@@ -32,6 +33,8 @@ class Feed:
     say: Callable[[str], object]
     submitted: set[str] = field(default_factory=set)
     """Runs and commands that were submitted by this very launch."""
+    waits: bool = False
+    """Whether it stays until all has ended."""
     passes: int = 0
     told: set[str] = field(default_factory=set)
     """What the last pass has said, which is not repeated."""
@@ -45,6 +48,7 @@ class Feed:
 
     def run(self, wait: bool) -> int:
         """Submit what is due; with `wait` stay until all has ended."""
+        self.waits = wait
         while True:
             try:
                 more, code = self._pass()
@@ -111,10 +115,10 @@ class Feed:
             noun = "run" if len(due) == 1 else "runs"
             self.say(f"submitted {len(accepted)}{of} {noun} as {jobs}")
         if left:
-            self._tell(
-                f"{count(len(left))} wait{'s' * (len(left) == 1)} until others have ended ({why}): "
-                "the same command submits the rest, and --wait stays until it has"
-            )
+            them, do = ("it", "does") if len(left) == 1 else ("them", "do")
+            advice = f": rerun the command to submit {them}, or add --wait"
+            said = f"{count(len(left), 'run')} {do} not fit yet ({why})"
+            self._tell(said if self.waits else said + advice)
 
     def _follow_up(self, plan: Plan, queue: Queue, submitter: Submitter) -> bool:
         """Submit the commands that are due; return whether any has not ended."""
@@ -128,8 +132,8 @@ class Feed:
             withdraw(due, queue)
             if due:
                 self._tell(
-                    f"{len(due)} commands wait for runs without a job of cluster {cluster} "
-                    f"({chain.waiting()}): the same command submits them later"
+                    f"{_waiting(due)} for runs without a job of cluster {cluster} "
+                    f"({chain.waiting()}): launch again when they have ended"
                 )
             return bool(due) and bool({QUEUED, RUNNING} & {*chain.elsewhere.values()})
         tried = [step for step in due if str(step.record) in self.submitted]
@@ -145,16 +149,20 @@ class Feed:
             try:
                 job = submitter.command(step, cfg, chain.names, dependency, [*chain.ahead])
             except Full as error:
-                self._tell(f"{len(due) - number} commands wait until there is room ({error})")
+                self._tell(f"{_waiting(due[number:])} until there is room ({error})")
                 return True
             except SlurmError as error:
                 raise UserError(
-                    f"{error}; {len(due) - number} of {len(self.steps)} commands after the runs "
-                    "were not submitted"
+                    f"{error}; {len(due) - number} of {count(len(self.steps), 'command')} after "
+                    "the runs were not submitted"
                 ) from None
             self.submitted.add(str(step.record))
             dependency = f"afterok:{job}"
         return any(not chain.is_done(step) for step in self.steps)
+
+
+def _waiting(steps: Sequence[Step]) -> str:
+    return f"{count(len(steps), 'command')} wait{'s' * (len(steps) == 1)}"
 
 
 def read_queue(root: Path) -> Queue:

@@ -20,6 +20,7 @@ from s2m.config.distill import StudentCfg
 from s2m.config.run import RunCfg
 from s2m.config.search import ROOT
 from s2m.console.errors import UserError
+from s2m.console.text import count
 from s2m.run.folder import RunFolder
 from s2m.run.status import FAILED, FINISHED, UNREADABLE
 
@@ -139,8 +140,9 @@ def _pool(
     pending = chain.due()
     if pending and (chain.ahead or chain.elsewhere):
         waiting = chain.waiting() or "their jobs are in the queue"
-        wait = "1 command waits" if len(pending) == 1 else f"{len(pending)} commands wait"
-        say(f"{wait} for runs ({waiting}): launch again to execute them")
+        wait = "waits" if len(pending) == 1 else "wait"
+        said = f"{count(len(pending), 'command')} {wait} for runs ({waiting})"
+        say(f"{said}: launch again to execute {'it' if len(pending) == 1 else 'them'}")
         return code
     withdraw(pending, queue)
     for step in pending:

@@ -22,6 +22,7 @@ from s2m.cluster.queue import Queue
 from s2m.cluster.script import REQUEUE
 from s2m.cluster.state import inspect
 from s2m.console.errors import UserError, in_words, run_command
+from s2m.console.text import count
 from s2m.run.events import Events
 from s2m.run.folder import RunFolder
 from s2m.run.kind import total_iterations
@@ -52,7 +53,9 @@ class Pack:
         broken += [name for name, outcome in pool.ended.items() if outcome == FAILED]
         if pool.interrupted and STOPPED in pool.ended.values():
             if slurm_restarts() >= self.max_requeues:
-                raise UserError(f"was requeued {slurm_restarts()} times (cluster.max_requeues)")
+                raise UserError(
+                    f"was requeued {count(slurm_restarts(), 'time')} (cluster.max_requeues)"
+                )
             sys.exit(REQUEUE)
         if broken:
             raise UserError(f"failed: {', '.join(broken)}")
@@ -111,7 +114,9 @@ class FollowUp:
         if self.run():
             return
         if slurm_restarts() >= self.max_requeues:
-            raise UserError(f"was requeued {slurm_restarts()} times (cluster.max_requeues)")
+            raise UserError(
+                f"was requeued {count(slurm_restarts(), 'time')} (cluster.max_requeues)"
+            )
         sys.exit(REQUEUE)
 
     def require_ended(self, queue: Queue) -> None:

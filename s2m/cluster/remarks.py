@@ -38,7 +38,7 @@ def _dead_arrays(plan: Plan, queue: Queue | None, say: Say) -> None:
         cell, place = found[0]
         manifest = place.submission.manifest
         if len(found) == len(manifest.runs):
-            say(f"no job of {manifest.job} has reached its run: {cell.state.failure}")
+            say(f"no element of job {manifest.job} reached its run: {cell.state.failure}")
             say(f"-> {ADVICE[DEAD]}")
 
 
@@ -46,8 +46,3 @@ def exit_code(plan: Plan) -> int:
     """Return 1 if a plan leaves runs alone that have failed or cannot be read."""
     left = [cell.state.status for cell in plan if not cell.due()]
     return int(FAILED in left or UNREADABLE in left)
-
-
-def count(runs: int) -> str:
-    """Write a number of runs."""
-    return "1 run" if runs == 1 else f"{runs} runs"

@@ -29,7 +29,7 @@ from s2m.cluster.script import read_options, write_script
 from s2m.cluster.snapshot import freeze
 from s2m.config.cluster import SlurmCfg
 from s2m.console.errors import UserError, unknown
-from s2m.console.text import harmless
+from s2m.console.text import count, harmless
 from s2m.run.folder import RunFolder
 
 PERMANENT = (
@@ -183,7 +183,9 @@ class Submitter:
             except SlurmError as error:
                 if not link:
                     raise
-                self.say(f"{error}; {link - 1} of {cfg.chain} jobs resume the runs")
+                said = f"only {link - 1} of {count(cfg.chain, 'follow-up job')}"
+                verb = "was" if cfg.chain == 1 else "were"
+                self.say(f"{error}; {said} (cluster.chain) {verb} submitted")
                 return
             dependency = f"{'aftercorr' if len(packs) > 1 else 'afterok'}:{job}"
 

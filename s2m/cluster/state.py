@@ -142,6 +142,8 @@ def inspect(folder: RunFolder, total: int, queue: Queue | None = None) -> RunSta
     elif place and status in (PENDING, STOPPED, FAILED) and job is None:
         dead = _death(folder, place, attempt, queue)
         status, failure = (FAILED, dead) if dead else (status, failure)
+    if status == FINISHED and events and events[-1]["kind"] == "attempt":
+        last_event = "evaluated"  # all that this attempt had to do, as that of a control
     if status == QUEUED:
         last_event = f"waits in the queue: {job.reason if job else place and place.unknown}"
     # A job that has just begun may still have the attempt of an earlier one before it.

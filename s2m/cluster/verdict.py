@@ -66,7 +66,7 @@ def judge(
     log = tail(logs[1]) if logs else ""
     if ABORTED.match(last_event):
         log += f"\n{tail(folder.log)}"
-    return _sign(final) or _sign(log) or _sign(last_event) or "ended without a word"
+    return _sign(final) or _sign(log) or _sign(last_event) or "ended, cause unknown"
 
 
 def _sign(text: str) -> str:

@@ -32,6 +32,11 @@ def excerpt(text: str) -> str:
     return one_line(text)[:LONGEST]
 
 
+def count(number: int, noun: str) -> str:
+    """Write how many there are of something that takes an s."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def columns(head: Sequence[str], rows: Iterable[Sequence[str]], width: int | None = None) -> str:
     """Lay out rows of harmless text under a head; lines are cut at `width`."""
     table = [head, *rows]

@@ -47,7 +47,7 @@ def test_a_line_tells_rate_eta_and_all_criteria(run, state):
 def test_a_wide_panel_has_a_column_for_each_criterion(run, state):
     panel = Board().panel({run.path.name: (run, state)}, {"a": "finished"}, 3, 160)
     text = shown(panel, 160)
-    assert text.startswith("5 runs: 1 running, 1 finished, 3 waiting")
+    assert text.startswith("5 runs: 1 running, 1 finished, 3 pending")
     for expected in ("yaw_error", "0.950 met", "0.900 missed", "not yet", "2,000", "50 s"):
         assert expected in text, expected
 

@@ -17,6 +17,11 @@ def test_a_product_of_all_commas():
     assert len(cells) == 20 and len(set(rows(cells))) == 20
 
 
+def test_a_run_that_appears_twice_is_refused():
+    with pytest.raises(UserError, match="'seed=40 dry=true' appears twice"):
+        expand(["seed=40,40", "dry=true"]).compose()
+
+
 def test_a_pattern_names_the_files_of_a_group():
     cells = expand(["encoder=glob(set*)", "seed=40,41"]).compose()
     assert {cfg.encoder.name for cfg in cells} == {"set_transformer", "set_transformer_pf"}

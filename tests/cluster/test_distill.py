@@ -77,7 +77,7 @@ def test_the_choice_of_the_analysis_can_teach(teacher, tmp_path):
     assert compose_student([f"teacher={chosen}"]).taught_by.name == teacher.path.name
     known = {"run": "x", "path": str(teacher.path), "partial": ["pfds-s41"]}
     chosen.write_text(json.dumps(known))
-    with pytest.raises(UserError, match=r"before 1 other runs had ended \(pfds-s41\): wait for"):
+    with pytest.raises(UserError, match=r"before 1 other run had ended \(pfds-s41\): wait for it"):
         compose_student([f"teacher={chosen}"])
     student = compose_student([f"teacher={chosen}"], partial=True)
     assert student.taught_by.name == teacher.path.name

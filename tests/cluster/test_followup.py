@@ -101,7 +101,7 @@ def test_it_is_not_requeued_for_ever(tmp_path, monkeypatch):
     monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
     words = ["-c", "import sys; sys.exit(75)"]
     job = follow_up(tmp_path / "record.json", *words)
-    with pytest.raises(UserError, match="was requeued 1 times"):
+    with pytest.raises(UserError, match="was requeued 1 time "):
         job()
 
 

@@ -113,8 +113,9 @@ def test_what_fits_is_submitted_and_the_same_command_submits_the_rest(pretended,
     assert rounds == [6, 6, 6, 5]
     out = capsys.readouterr().out
     assert "submitted 6 of 20 runs as job 1, job 2" in out
-    assert "14 runs wait until others have ended (sbatch: QOSMaxSubmitJobPerUserLimit: " in out
-    assert "the same command submits the rest, and --wait stays until it has" in out
+    assert "14 runs do not fit yet (sbatch: QOSMaxSubmitJobPerUserLimit: " in out
+    assert "): rerun the command to submit them, or add --wait" in out
+    assert "2 runs do not fit yet" in out and "3 commands wait for runs without a job" in out
     assert all(entry.manifest.job for entry in Ledger.read(root).entries)
 
 
@@ -133,6 +134,9 @@ def test_waiting_feeds_the_queue_until_nothing_is_left(pretended, tmp_path, monk
     assert set(states(root).values()) == {"finished"} and elements(pretended) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "7 finished" in lines[-1]
+    assert any(line.startswith("1 run does not fit yet (") for line in lines)
+    assert any(line.startswith("1 command waits until there is room (") for line in lines)
+    assert not any("add --wait" in line for line in lines)
     assert all(one != other for one, other in zip(lines, lines[1:], strict=False))
 
 
@@ -222,6 +226,13 @@ def test_cancelling_a_run_leaves_the_commands_of_its_experiment(pretended, tmp_p
     run, _ = (run.path for run in find_runs(root))
     cancel.main([str(run), "--yes"])
     assert len(jobs(pretended)) == 4
+
+
+def test_a_chain_of_jobs_that_does_not_fit_is_told(pretended, tmp_path, capsys):
+    refuse_beyond(pretended, 2, "QOSMaxSubmitJobPerUserLimit")
+    launch(tmp_path / "runs", "cluster.requeue=false", "cluster.chain=3")
+    out = capsys.readouterr().out
+    assert "only 1 of 3 follow-up jobs (cluster.chain) were submitted" in out
 
 
 @pytest.mark.parametrize("write", ["manifest", "script", "run"])
@@ -362,7 +373,9 @@ def test_a_job_that_ended_before_its_run_began_is_a_failure(pretended, tmp_path,
     assert launch(root, "seed=1,2") == 1
     out = capsys.readouterr().out
     assert jobs(pretended) == [] and "nothing to submit" in out
-    assert "no job of 1 has reached its run: job 1_0 ended with exit code 2 before the run" in out
+    assert (
+        "no element of job 1 reached its run: job 1_0 ended with exit code 2 before the run" in out
+    )
     assert "/no/python: No such file or directory" in out and "check cluster.python" in out
     assert "2 of 2 runs failed, skipped (retry_failed=true reruns them)" in out
     launch(root, "seed=1,2", "retry_failed=true")

@@ -143,6 +143,16 @@ def test_an_evaluation_has_an_age_and_no_bound(folder):
     assert found.age == pytest.approx(3000, abs=30)
 
 
+def test_a_finished_control_was_evaluated(folder):
+    """It learns nothing: its attempt is its only event."""
+    RunLock.acquire(folder).release()
+    assert inspect(folder, 1).last_event == "attempt 1 began"
+    folder.write_result("train", {"iterations": 0})
+    folder.write_result("evaluate", {})
+    found = inspect(folder, 0)
+    assert (found.status, found.last_event) == ("finished", "evaluated")
+
+
 def test_a_run_that_failed_in_a_pack_does_not_wait_for_the_others(folder, monkeypatch):
     monkeypatch.setenv("SLURM_JOB_ID", "70")
     submit([[folder]], job="7")

@@ -48,7 +48,7 @@ def folder(tmp_path):
          "preempted"),
         ("", "attempt 1 began", "",
          "slurmstepd: error: Detected 1 oom-kill event(s) in step 7.0", "out of memory"),
-        ("", "attempt 1 began", "", "", "ended without a word"),
+        ("", "attempt 1 began", "", "", "ended, cause unknown"),
     ],
 )  # fmt: skip
 def test_verdict(folder, tmp_path, failure, event, final, log, expected):
